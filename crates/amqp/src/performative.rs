@@ -340,6 +340,12 @@ impl Open {
 }
 
 impl Attach {
+    /// Returns the maximum size in bytes of a message that the sender of this performative accepts.
+    #[must_use]
+    pub fn bytes_max(&self) -> u64 {
+        self.max_message_size.filter(|max| *max > 0).unwrap_or(u64::MAX)
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         let mut list = ListWriter::begin(out, codes::ATTACH);
         list.string(Some(&self.name)).uint(Some(self.handle));

@@ -167,6 +167,8 @@ pub enum BrokerEvent {
     Message(Box<BrokerMessage>),
     /// The broker accepted, released or rejected a message that this side sent.
     Outcome(Delivery, Option<DeliveryState>),
+    /// The credit of a link changed: the other side granted some, or used some without a message.
+    Credit(LinkId),
     /// The broker closed a link.
     Detached(LinkId, BrokerError),
 }
@@ -272,8 +274,7 @@ impl BrokerClient {
             loop {
                 match self.event(true).await? {
                     Event::Attached(found, attach) if found == link => {
-                        let max = attach.max_message_size.filter(|max| *max > 0).unwrap_or(u64::MAX);
-                        return Ok((link, max));
+                        return Ok((link, attach.bytes_max()));
                     }
                     Event::Detached(found, error) if found == link => return Err(detached(error)),
                     // There is no other link with messages yet.
@@ -305,6 +306,7 @@ impl BrokerClient {
                     return Ok(BrokerEvent::Message(Box::new(message)));
                 }
                 Event::Outcome { delivery, state, .. } => return Ok(BrokerEvent::Outcome(delivery, state)),
+                Event::Credit(link) => return Ok(BrokerEvent::Credit(link)),
                 Event::Detached(link, error) => return Ok(BrokerEvent::Detached(link, detached(error))),
                 _ => {}
             }

@@ -8,7 +8,7 @@ use quayline_store::queue::Content;
 use crate::client::{Client, amqp_error};
 use crate::convert;
 use crate::facts::count;
-use crate::get::now_ms;
+use crate::get::{now_ms, too_long};
 use crate::links::{BrowseLink, Link};
 
 /// Messages read at once.
@@ -18,6 +18,7 @@ const PAGE_BYTES: usize = 1 << 20;
 
 impl Client {
     pub(crate) fn attach_browse(&mut self, id: LinkId, attach: Attach) -> Result<(), AmqpError> {
+        let bytes_max = attach.bytes_max();
         let source = attach.source.map(|source| *source).unwrap_or_default();
         if source.filter.is_some() {
             let what = "a browser cannot have filters here; browse without, and select in the program";
@@ -25,7 +26,7 @@ impl Client {
         }
         let queue = self.source_queue(&source)?;
         self.endpoint.accept(id, Some(source), attach.target, 0);
-        self.links.insert(id, Link::Browse(BrowseLink { queue, after: None, read: VecDeque::new() }));
+        self.links.insert(id, Link::Browse(BrowseLink { queue, bytes_max, after: None, read: VecDeque::new() }));
         self.serve(id);
         Ok(())
     }
@@ -55,7 +56,12 @@ impl Client {
                 }
                 return;
             };
-            self.endpoint.send(id, convert::to_amqp(&message, now_ms()));
+            let bytes = convert::to_amqp(&message, now_ms());
+            if bytes.len() as u64 > link.bytes_max {
+                let error = too_long(bytes.len(), link.bytes_max);
+                return self.endpoint.detach(id, Some(error));
+            }
+            self.endpoint.send(id, bytes);
             count(&self.shared.counters.sent);
         }
     }

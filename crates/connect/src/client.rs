@@ -144,7 +144,11 @@ impl Client {
             }
             Event::Outcome { delivery, state, settled } => self.outcome(delivery, state, settled),
             Event::Credit(link) => self.serve(link),
-            Event::Detached(link, _) => self.detached(link, End::Closed),
+            Event::Detached(link, _) => {
+                // The links of a connection that ends come before its own end. Those of a server that stops return unchanged.
+                let is_lost = self.endpoint.peer_failed() && !self.is_stopping;
+                self.detached(link, if is_lost { End::Lost } else { End::Closed });
+            }
             // Only a client attaches.
             Event::Attached(..) => {}
             Event::Closed(error) => {
@@ -221,7 +225,8 @@ impl Client {
             Some(Link::Get(_)) => self.serve_get(link),
             Some(Link::Browse(_)) => self.serve_browse(link),
             Some(Link::Put(_)) => self.grant(link),
-            Some(Link::Control | Link::Making(_)) | None => {}
+            Some(Link::Control) => self.grant_control(link),
+            Some(Link::Making(_)) | None => {}
         }
     }
 

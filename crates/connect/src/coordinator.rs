@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use quayline_amqp::{AmqpError, Control, Delivery, DeliveryState, Message as Transferred, condition};
+use quayline_amqp::{AmqpError, Control, Delivery, DeliveryState, LinkId, Message as Transferred, condition};
 use quayline_store::StoreError;
 use quayline_store::queue::{Attempt, Claim, Message, Queue};
 
 use crate::client::{CONTROL_CREDIT, Client, amqp_error};
 use crate::facts::count;
+use crate::get::{UNDELIVERABLE, rejection};
 use crate::mailbox::Signal;
 use crate::transaction::{Transaction, TransactionPlace};
 
@@ -30,8 +31,13 @@ impl Client {
                 self.endpoint.settle(delivery, DeliveryState::Rejected(Some(error)));
             }
         }
-        if self.endpoint.granted(delivery.link) < CONTROL_CREDIT / 2 {
-            self.endpoint.grant(delivery.link, CONTROL_CREDIT);
+        self.grant_control(delivery.link);
+    }
+
+    /// Renews the client's credit when half of it is used.
+    pub(crate) fn grant_control(&mut self, link: LinkId) {
+        if self.endpoint.granted(link) < CONTROL_CREDIT / 2 {
+            self.endpoint.grant(link, CONTROL_CREDIT);
         }
     }
 
@@ -167,11 +173,8 @@ impl Client {
         };
         let Some(unit) = &mut transaction.unit else { return claim.release(Attempt::Failed) };
         let done = match outcome {
-            DeliveryState::Rejected(error) => {
-                let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
-                let moved = claim.move_to_backout(unit, &format!("the client rejected it{why}"), None);
-                moved.map_err(|refused| amqp_error(&refused.1))
-            }
+            DeliveryState::Rejected(error) => bury(transaction, claim, &rejection(error.as_ref())),
+            DeliveryState::Modified { undeliverable_here: true, .. } => bury(transaction, claim, UNDELIVERABLE),
             DeliveryState::Released => {
                 transaction.releases.push((claim, Attempt::NotMade));
                 Ok(())
@@ -205,6 +208,25 @@ impl Client {
             }
         }
         next_ms
+    }
+}
+
+/// Moves a message to the backout queue with a transaction. Without a queue for it, the message returns when the transaction commits, and counts.
+fn bury(transaction: &mut Transaction, claim: Claim, reason: &str) -> Result<(), AmqpError> {
+    let Some(unit) = &mut transaction.unit else { return Ok(()) };
+    match claim.move_to_backout(unit, reason, None) {
+        Ok(()) => Ok(()),
+        Err(refused) => match *refused {
+            // The unit of work contains nothing of the move.
+            (
+                claim,
+                StoreError::QueueMissing { .. } | StoreError::QueueFull { .. } | StoreError::MessageTooLong { .. },
+            ) => {
+                transaction.releases.push((claim, Attempt::Failed));
+                Ok(())
+            }
+            (_, error) => Err(amqp_error(&error)),
+        },
     }
 }
 

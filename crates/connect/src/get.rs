@@ -13,11 +13,14 @@ use crate::ids;
 use crate::links::{GetLink, Link};
 use crate::mailbox::waker;
 
+/// Reason of a message that its client cannot deliver.
+pub(crate) const UNDELIVERABLE: &str = "the client said that it cannot be delivered there";
 /// Milliseconds until a link is served again that waits for nothing in particular.
 const NEVER_MS: u64 = u64::MAX;
 
 impl Client {
     pub(crate) fn attach_get(&mut self, id: LinkId, attach: Attach, made: Option<String>) -> Result<(), AmqpError> {
+        let bytes_max = attach.bytes_max();
         let mut source = attach.source.map(|source| *source).unwrap_or_default();
         if made.is_some() {
             source.address = made;
@@ -29,7 +32,8 @@ impl Client {
         self.endpoint.accept(id, Some(source), attach.target, 0);
         let waker = waker(&self.mailbox, id);
         let unsettled = BTreeMap::new();
-        self.links.insert(id, Link::Get(GetLink { queue, select, waker, unsettled, default_outcome, due_ms: None }));
+        let link = GetLink { queue, select, bytes_max, waker, unsettled, default_outcome, due_ms: None };
+        self.links.insert(id, Link::Get(link));
         // Credit may have arrived before the answer.
         self.serve(id);
         Ok(())
@@ -77,6 +81,12 @@ impl Client {
                     let size = message.payload.len() as u64;
                     let bytes = convert::to_amqp(&message, now_ms);
                     drop(message);
+                    if bytes.len() as u64 > link.bytes_max {
+                        let error = too_long(bytes.len(), link.bytes_max);
+                        // No attempt will succeed there, so the threshold applies.
+                        claim.release(Attempt::Failed);
+                        return self.endpoint.detach(id, Some(error));
+                    }
                     self.send(id, claim, size, bytes);
                 }
                 Ok(Claimed::Nothing { due_ms }) => {
@@ -152,12 +162,11 @@ impl Client {
                 return;
             }
             DeliveryState::Rejected(error) => {
-                let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
-                return self.bury(delivery, claim, &format!("the client rejected it{why}"), confirmed(state));
+                let reason = rejection(error.as_ref());
+                return self.bury(delivery, claim, &reason, confirmed(state));
             }
             DeliveryState::Modified { undeliverable_here: true, .. } => {
-                let reason = "the client said that it cannot be delivered there";
-                return self.bury(delivery, claim, reason, confirmed(state));
+                return self.bury(delivery, claim, UNDELIVERABLE, confirmed(state));
             }
             DeliveryState::Modified { delivery_failed: true, .. } => Attempt::Failed,
             _ => Attempt::NotMade,
@@ -241,6 +250,20 @@ impl Client {
         let next = self.links.values().filter_map(due).min();
         next.map_or(NEVER_MS, |due_ms| now_ms.saturating_add(due_ms.saturating_sub(steady_ms) + 1))
     }
+}
+
+/// Returns the reason of a message that its client rejected.
+pub(crate) fn rejection(error: Option<&AmqpError>) -> String {
+    let why = error.map_or(String::new(), |error| format!(": {error}"));
+    format!("the client rejected it{why}")
+}
+
+/// Returns the error for a message that is longer than its receiver takes.
+pub(crate) fn too_long(bytes: usize, bytes_max: u64) -> AmqpError {
+    let what = format!(
+        "the next message has {bytes} bytes, and the receiver takes at most {bytes_max}; attach with a larger max-message-size"
+    );
+    AmqpError::new(condition::MESSAGE_SIZE, what)
 }
 
 /// Milliseconds since 1970 by the clock of messages.

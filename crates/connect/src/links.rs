@@ -34,6 +34,8 @@ pub(crate) struct PutLink {
 pub(crate) struct GetLink {
     pub(crate) queue: Queue,
     pub(crate) select: Select,
+    /// Longest message that the client takes.
+    pub(crate) bytes_max: u64,
     pub(crate) waker: Waker,
     /// Messages that the client has, with their sizes, in the order in which they were sent.
     pub(crate) unsettled: BTreeMap<u32, (Claim, u64)>,
@@ -47,6 +49,8 @@ pub(crate) struct GetLink {
 #[derive(Debug)]
 pub(crate) struct BrowseLink {
     pub(crate) queue: Queue,
+    /// Longest message that the client takes.
+    pub(crate) bytes_max: u64,
     pub(crate) after: Option<[u8; 9]>,
     pub(crate) read: VecDeque<Message>,
 }

@@ -299,7 +299,8 @@ impl Session {
                         shared.wake();
                     }
                     BrokerEvent::Detached(_, error) => return Err(failure(&error)),
-                    BrokerEvent::Outcome(..) => {}
+                    // The next round grants more.
+                    BrokerEvent::Outcome(..) | BrokerEvent::Credit(_) => {}
                 },
                 () = tokio::time::sleep_until(self.look_at) => self.look()?,
             }

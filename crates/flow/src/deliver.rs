@@ -69,6 +69,7 @@ impl Run<'_> {
                         Ok(()) => self.submit(work).await,
                         Err(error) => Err(error.into()),
                     };
+                    let done = done.map(|()| self.delivered(at, message));
                     return done.map_err(|failure| self.failed(&failure)).is_ok();
                 }
                 Err(Outside::Refuses(failure)) => {

@@ -439,6 +439,11 @@ impl FilesLeft {
     /// Records that a flow could not write a file.
     pub(crate) fn left(&self, unwritten: &Unwritten) {
         self.report(unwritten, 0);
+        self.wanted();
+    }
+
+    /// Requests that the files that are left in the store are written soon.
+    pub(crate) fn wanted(&self) {
         if let Some(again) = self.again.get() {
             again.wanted();
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use quayline_project::FlowNode;
 use quayline_store::queue::{Claim, Claimed as Outgoing, Message, MessageId, Persistence, Polled, Queue, Select};
-use quayline_store::{Cause, Store, Unit};
+use quayline_store::{Cause, RollBack, Store, Unit};
 use tokio::time::{Instant, Sleep};
 
 use crate::amqp::BrokerInput;
@@ -95,7 +95,8 @@ enum Origin {
         interval: Duration,
     },
     Http(Listener, Answers),
-    Outbox(Queue),
+    /// Messages to deliver. The delivery of one of them may have begun before.
+    Outbox(Queue, Option<MessageId>),
     Nats(Box<Subscription>),
     Amqp(Box<BrokerInput>),
     Kafka(Box<KafkaInput>),
@@ -210,7 +211,18 @@ impl Input {
         };
         let nodes = run.flow.file.nodes.iter().enumerate();
         let nodes = nodes.filter(|(_, node)| node.kind.is_input || is_first && own(node));
-        nodes.map(|(at, _)| Input::new(run, at, slots)).collect()
+        let mut inputs: Vec<Input> = Vec::new();
+        for (at, _) in nodes {
+            match Input::new(run, at, slots) {
+                Ok(input) => inputs.push(input),
+                Err(failure) => {
+                    // The last input of an order that stops gives its messages back, and must not count these.
+                    inputs.iter_mut().try_for_each(|input| input.stop(&run.store))?;
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(inputs)
     }
 
     fn new(run: &Run<'_>, at: usize, slots: usize) -> Result<Input, Failure> {
@@ -261,7 +273,9 @@ impl Input {
             "amqp_input" => (Origin::Amqp(Box::new(BrokerInput::start(run, at)?)), None),
             "kafka_input" => (Origin::Kafka(Box::new(KafkaInput::start(run, at)?)), None),
             "sql_input" => (Origin::Sql(Box::new(SqlInput::start(run, at)?)), None),
-            kind if DELIVERED.contains(&kind) => (Origin::Outbox(run.queue(text("outbox"))?), None),
+            kind if DELIVERED.contains(&kind) => {
+                (Origin::Outbox(run.queue(text("outbox"))?, run.on_its_way(at)?), None)
+            }
             _ => {
                 let order = match node.text("order") {
                     Some("by_queue") => Order::ByQueue,
@@ -380,11 +394,11 @@ impl Input {
                 *used += 1;
                 Poll::Ready(Ok(claimed_outside(run, taken, &input.name, *slots)))
             }
-            Origin::Outbox(queue) => {
+            Origin::Outbox(queue, begun) => {
                 if *used >= *slots {
                     return Poll::Pending;
                 }
-                let (claim, message) = match queue.claim(&run.store, Select::First, Some(context.waker()))? {
+                let (claim, message) = match next_outgoing(run, queue, begun, context.waker())? {
                     Outgoing::Message(claim, message) => (claim, message),
                     Outgoing::Nothing { due_ms } => {
                         if let Some(due_ms) = due_ms {
@@ -506,7 +520,13 @@ impl Input {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
                 input.ended(&run.store, &ended.id, outcome)
             }
-            Origin::Unowned(_) | Origin::Timer { .. } | Origin::Http(..) | Origin::Outbox(_) => Ok(()),
+            Origin::Outbox(_, begun) => {
+                if !ended.is_good {
+                    *begun = run.on_its_way(self.node)?;
+                }
+                Ok(())
+            }
+            Origin::Unowned(_) | Origin::Timer { .. } | Origin::Http(..) => Ok(()),
             Origin::Folder { folder, .. } => {
                 let Some(file) = &ended.file else { return Ok(()) };
                 let done = folder.ended(file.path(), ended.is_good, ended.is_early);
@@ -546,7 +566,7 @@ impl Input {
                 // This task no longer looks for messages, so another one has to.
                 let _ = queue.queue.wake_all();
             }
-            Origin::Outbox(queue) => {
+            Origin::Outbox(queue, _) => {
                 let _ = queue.wake_all();
             }
             Origin::Kafka(input) => input.raise_all(store)?,
@@ -579,6 +599,26 @@ fn set(timer: &mut Option<Pin<Box<Sleep>>>, after: Duration) {
         Some(timer) => timer.as_mut().reset(Instant::now() + after),
         None => *timer = Some(Box::pin(tokio::time::sleep(after))),
     }
+}
+
+/// Claims the next message to deliver: first the one whose delivery began before, because its outcome is unknown until it is repeated.
+fn next_outgoing(
+    run: &Run<'_>,
+    queue: &Queue,
+    begun: &mut Option<MessageId>,
+    waker: &Waker,
+) -> Result<Outgoing, Failure> {
+    if let Some(id) = *begun {
+        let found = queue.claim(&run.store, Select::Id(id), Some(waker))?;
+        if matches!(found, Outgoing::Nothing { due_ms: Some(_) }) {
+            return Ok(found);
+        }
+        *begun = None;
+        if let Outgoing::Message(..) = found {
+            return Ok(found);
+        }
+    }
+    Ok(queue.claim(&run.store, Select::First, Some(waker))?)
 }
 
 /// Creates the claim of a message from a server. In an ordered input, the next message waits for the commit of this one.
@@ -744,7 +784,8 @@ impl QueueFrom {
                 Polled::Nothing { due_ms: None } => keys.free(&key),
             }
         }
-        if let Some(Waiting { unit, message, key, failure }) = keys.next_ready() {
+        if let Some(Waiting { mut unit, message, key, failure }) = keys.next_ready() {
+            unit.rolls_back_as(RollBack::Failed(None));
             let mut claimed = self.claim(run, node, unit, message, Some(key));
             claimed.failure = failure;
             return Ok(Some(claimed));
@@ -771,7 +812,9 @@ impl QueueFrom {
                 return Ok(Some(claimed));
             };
             // It takes no instance, which messages of other keys may need meanwhile.
-            let Claimed { unit, received, failure, .. } = claimed;
+            let Claimed { mut unit, received, failure, .. } = claimed;
+            // A flow that stops drops it, and nothing of it has failed.
+            unit.rolls_back_as(RollBack::Ended);
             let message = Message { payload: received.content.to_vec(), ..received.header.clone() };
             let bytes = message.payload.len();
             let waiting = Waiting { unit, message, key, failure };

@@ -55,6 +55,8 @@ const MOVED_AGAIN: Duration = Duration::from_millis(250);
 const VERSION: u8 = 1;
 /// Prefix of properties that describe a received message.
 pub(crate) const PREFIX: &str = "kafka_";
+/// Names of these properties after the prefix.
+const OWN: [&str; 5] = ["topic", "partition", "offset", "key", "null"];
 /// Longest name of a topic, which is Kafka's own limit.
 const NAME_BYTES_MAX: usize = 249;
 
@@ -360,6 +362,8 @@ impl Session {
                 let fetched = |partition: &u32| shared.partitions.get(partition).map(|known| known.fetched);
                 partitions.iter().filter_map(|partition| Some((*partition, fetched(partition)?))).collect()
             };
+            // A broker fills its answer in this order, so the first partition could leave no room for the others.
+            partitions.rotate_left(1);
             let fetched = client.fetch(&self.topic, &positions, FETCH_WAIT).await.map_err(|error| failure(&error))?;
             for (number, part) in fetched {
                 let part = match part {
@@ -561,8 +565,10 @@ impl KafkaInput {
         let null = record.value.is_none().then(|| ("null", b"yes".to_vec()));
         let own = own.into_iter().chain(key).chain(null);
         header.properties = own.map(|(name, value)| (format!("{PREFIX}{name}"), value)).collect();
-        // Only Quayline's own listeners know who sent a message; a header may claim anything.
-        header.properties.extend(record.headers.iter().filter(|(name, _)| !name.starts_with(OF_AMQP)).cloned());
+        // Only Quayline's own listeners know who sent a message, and only this node the place of one; a header may claim anything.
+        let is_own = |name: &str| name.strip_prefix(PREFIX).is_some_and(|name| OWN.contains(&name));
+        let is_other = |name: &str| !name.starts_with(OF_AMQP) && !is_own(name);
+        header.properties.extend(record.headers.iter().filter(|(name, _)| is_other(name)).cloned());
         header
     }
 

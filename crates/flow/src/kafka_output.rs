@@ -236,6 +236,17 @@ impl Run<'_> {
         done.map_err(|error| here(error.into()))
     }
 
+    /// Returns the message whose delivery began before, of a node that must repeat that one first. With another message in between, the broker would
+    /// no longer recognize it.
+    pub(crate) fn on_its_way(&self, at: usize) -> Result<Option<MessageId>, Failure> {
+        let node = &self.flow.file.nodes[at];
+        if node.kind.name != "kafka_output" {
+            return Ok(None);
+        }
+        let state = self.kafka_state(&format!("flow-kafka-out/{}/{}", self.name, node.name))?;
+        Ok(state.on_its_way.map(|(_, id)| id))
+    }
+
     fn kafka_state(&self, name: &str) -> Result<State, Failure> {
         let unit = self.store.begin()?;
         let Some(bytes) = unit.checkpoint(name)? else { return Ok(State::default()) };

@@ -610,8 +610,8 @@ impl Subscription {
         header.properties.push((SUBJECT.to_owned(), message.subject.into_bytes()));
         // A name that occurs several times is one property with all values, as properties have one value each.
         for (name, value) in message.headers {
-            // Only Quayline's own listeners know who sent a message; a header may claim anything.
-            if name.starts_with(OF_AMQP) {
+            // Only Quayline's own listeners know who sent a message, and only this node its subject; a header may claim anything.
+            if name.starts_with(OF_AMQP) || name == SUBJECT {
                 continue;
             }
             match header.properties.iter_mut().find(|(known, _)| *known == name) {

@@ -286,7 +286,10 @@ impl Run<'_> {
         parcel: &Parcel,
     ) -> Result<Gives, Failure> {
         // Of the parts of one message, only the content differs.
-        let kept = work.template.take().filter(|kept| kept.at == at && Rc::ptr_eq(&kept.received, &parcel.received));
+        let fits = |kept: &Template| kept.at == at && Rc::ptr_eq(&kept.received, &parcel.received);
+        // A message after a failure carries that failure, so its properties differ, too.
+        let has_failed = parcel.failure.is_some();
+        let kept = if has_failed { None } else { work.template.take().filter(fits) };
         let mut template = match kept {
             Some(template) => template,
             None => Template { at, received: Rc::clone(&parcel.received), message: self.outgoing(at, parcel)? },
@@ -295,7 +298,8 @@ impl Run<'_> {
         template.message.payload.extend_from_slice(&parcel.content);
         let queue = self.needed(at, values, "queue")?;
         self.put(work, queue, &template.message).await?;
-        if parcel.content.len() <= TEMPLATE_BYTES_MAX && self.flow.file.nodes[at].number("expiry").is_none() {
+        let has_expiry = self.flow.file.nodes[at].number("expiry").is_some();
+        if parcel.content.len() <= TEMPLATE_BYTES_MAX && !has_expiry && !has_failed {
             work.template = Some(template);
         }
         Ok(Gives::Same("out"))

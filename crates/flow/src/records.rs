@@ -1,10 +1,12 @@
 //! Nodes of record files.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Instant;
 
 use quayline_core::{from_hex, hex};
-use quayline_store::record_file::{By, Organisation, RecordFile, Relation};
+use quayline_store::record_file::{Browse, By, Organisation, RecordFile, Relation};
 use quayline_store::{FileStatus, LockWait, Space, StoreError, Unit};
 
 use crate::codes;
@@ -26,6 +28,19 @@ enum Wanted {
     Number(u64, Relation),
     First,
     Last,
+}
+
+/// A submitted unit of work.
+type Commit<'s> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 's>>;
+
+/// A pass over a record file, from the position of its browse.
+struct Pass<'p> {
+    reader: &'p Unit,
+    browse: &'p mut Browse,
+    /// Records before the position.
+    records: u64,
+    /// Name of the checkpoint of a durable pass.
+    checkpoint: Option<&'p str>,
 }
 
 impl Run<'_> {
@@ -217,17 +232,45 @@ impl Run<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        let commit_count = node.number("commit_count").unwrap_or(COMMIT_COUNT);
         let mut in_flight = VecDeque::new();
+        let place = comes_again.then_some(&*checkpoint);
+        let pass = Pass { reader: &reader, browse: &mut browse, records, checkpoint: place };
+        let mut passed = self.pass(at, parcel, work.deadline, pass, &mut in_flight).await;
+        // What is submitted commits also if a later record failed, and its files are written when its future ends.
+        for commit in in_flight {
+            let committed = commit.await;
+            passed = passed.and_then(|records| committed.map(|()| records));
+        }
+        let records = passed?;
+        drop(reader);
+        if comes_again && work.unit.checkpoint(&checkpoint)?.is_some() {
+            self.locked(work, |unit| unit.delete(Space::CHECKPOINTS, checkpoint.as_bytes())).await?;
+        }
+        self.resumed(work);
+        let status = self.status(at, "record_input", &name, "10", records, None, parcel);
+        Ok(Gives::Out(vec![("status", status)]))
+    }
+
+    /// Passes the records on from the position of a browse. Returns the number of records, with those before that position. Units of work that did not
+    /// end yet are left in `in_flight`.
+    async fn pass<'s>(
+        &'s self,
+        at: usize,
+        parcel: &Parcel,
+        deadline: Instant,
+        Pass { reader, browse, mut records, checkpoint }: Pass<'_>,
+        in_flight: &mut VecDeque<Commit<'s>>,
+    ) -> Result<u64, Failure> {
+        let commit_count = self.flow.file.nodes[at].number("commit_count").unwrap_or(COMMIT_COUNT);
         let mut is_last = false;
         while !is_last {
             let mut batch = self.work(self.store.begin()?);
-            batch.deadline = work.deadline;
+            batch.deadline = deadline;
             let mut last_key = None;
             let mut taken = 0;
             while taken < commit_count {
                 self.part(&mut batch, CpuPart::Files);
-                let record = match browse.next(&reader) {
+                let record = match browse.next(reader) {
                     Ok(record) => record,
                     Err(StoreError::EndOfFile { .. }) => {
                         is_last = true;
@@ -243,18 +286,18 @@ impl Run<'_> {
                 taken += 1;
             }
             records += taken;
-            let keeps_place = comes_again && !batch.unit.is_empty();
-            if let Some(key) = last_key
-                && keeps_place
-            {
+            // The files become a part of the unit of work later.
+            let changes = !batch.unit.is_empty() || !batch.files.is_empty();
+            let checkpoint = checkpoint.filter(|_| changes);
+            if let (Some(key), Some(checkpoint)) = (last_key, checkpoint) {
                 let kept = [&records.to_le_bytes()[..], &key].concat();
-                self.locked(&mut batch, |unit| unit.put_checkpoint(&checkpoint, &kept)).await?;
+                self.locked(&mut batch, |unit| unit.put_checkpoint(checkpoint, &kept)).await?;
             }
             // The next unit changes the same checkpoint, whose lock is free after the commit; without one, several are on their way.
-            let limit = if keeps_place { 1 } else { IN_FLIGHT };
+            let limit = if checkpoint.is_some() { 1 } else { IN_FLIGHT };
             batch.messages = taken;
             self.seal(&mut batch).await?;
-            in_flight.push_back(self.submit(batch));
+            in_flight.push_back(Box::pin(self.submit(batch)));
             while in_flight.len() >= limit {
                 if let Some(commit) = in_flight.pop_front() {
                     commit.await?;
@@ -262,16 +305,7 @@ impl Run<'_> {
             }
             tokio::task::yield_now().await;
         }
-        for commit in in_flight {
-            commit.await?;
-        }
-        drop(reader);
-        if comes_again && work.unit.checkpoint(&checkpoint)?.is_some() {
-            self.locked(work, |unit| unit.delete(Space::CHECKPOINTS, checkpoint.as_bytes())).await?;
-        }
-        self.resumed(work);
-        let status = self.status(at, "record_input", &name, "10", records, None, parcel);
-        Ok(Gives::Out(vec![("status", status)]))
+        Ok(records)
     }
 }
 

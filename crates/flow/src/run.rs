@@ -557,8 +557,10 @@ impl<'p> Run<'p> {
         let (store, stats) = (self.store.clone(), Arc::clone(&self.stats));
         let (flow, now_ms) = (self.flow, self.clock.now_ms());
         let (observer, name, files) = (Arc::clone(&self.observer), Rc::clone(&self.name), Arc::clone(&self.files_left));
+        let has_files = after.iter().any(|one| matches!(one, After::File(_)));
+        let mut unwritten = Unwritten(has_files.then(|| Arc::clone(&files)));
         async move {
-            outcome.await?;
+            outcome.await.inspect_err(|_| unwritten.end())?;
             stats.committed.fetch_add(1, Ordering::Relaxed);
             let _timed = (!after.is_empty()).then(|| Timed::new(&stats.device_ns));
             for one in after {
@@ -602,6 +604,7 @@ impl<'p> Run<'p> {
                     }
                 }
             }
+            unwritten.end();
             Ok(())
         }
     }
@@ -610,6 +613,22 @@ impl<'p> Run<'p> {
         let limit_ms = self.flow.file.time_limit_ms;
         let message = format!("the unit of work took longer than {limit_ms} ms");
         Failure::new(codes::TIME_LIMIT, message, "raise `time_limit` in the flow file, or make the flow's work smaller")
+    }
+}
+
+/// Files that a unit of work leaves to the thread for unwritten files if its future is dropped, such as at the time limit of a pass.
+struct Unwritten(Option<Arc<FilesLeft>>);
+
+impl Unwritten {
+    /// Notes that the files are written or reported, or that the unit of work has none.
+    fn end(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unwritten {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|files| files.wanted());
     }
 }
 

@@ -1,8 +1,9 @@
 //! Statements in a PostgreSQL database: queries while a message is processed, and statements that are delivered after the commit.
 //!
 //! A query runs at once, outside of the unit of work, so it is for reading. A statement of a `sql_output` node comes from its outbox after the unit of work
-//! is durable. Its effect happens once: the transaction that executes it also remembers the id of the message, and deliveries of one outbox are one
-//! after another, so that only the last one can be repeated.
+//! is durable. Its effect happens once: the transaction that executes it also remembers the id of the message. Deliveries of one outbox are one after
+//! another, and the next one removes the id as soon as the message is durably out of the outbox. Only the last message of each run of a flow can
+//! therefore be repeated, and the database knows its id even if other messages come first after a restart.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -38,6 +39,8 @@ const STOP_WAIT: Duration = Duration::from_secs(5);
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// First and longest pause while the database is not reachable.
 const PAUSE_MS: (u64, u64) = (50, 5_000);
+/// Messages of an outbox that the database remembers. Default 64, one for each start of the flow: only the last message of a run is not removed.
+const REMEMBERED: usize = 64;
 /// Variable of the environment with the password, where the node names none.
 const PASSWORD: &str = "PGPASSWORD";
 /// Classes of SQLSTATE that the data of a message causes: it fails again however often it is repeated.
@@ -50,9 +53,9 @@ struct Session {
     has_table: Cell<bool>,
 }
 
-/// Connections of a flow on one thread, by number of the node.
+/// Connections of a flow on one thread by number of the node, and the ids of messages that are durably out of their outboxes and that the database still knows.
 #[derive(Default)]
-pub(crate) struct Sessions(RefCell<HashMap<usize, Rc<Session>>>);
+pub(crate) struct Sessions(RefCell<HashMap<usize, Rc<Session>>>, RefCell<HashMap<usize, Vec<String>>>);
 
 /// A parameter as the text that PostgreSQL reads as the type of its place.
 #[derive(Debug)]
@@ -264,6 +267,13 @@ impl Run<'_> {
         }
     }
 
+    /// Notes that a message is durably out of its outbox.
+    pub(crate) fn delivered(&self, at: usize, message: &Message) {
+        if self.flow.file.nodes[at].kind.name == "sql_output" {
+            self.sql.1.borrow_mut().entry(at).or_default().push(hex(&message.id));
+        }
+    }
+
     async fn execute_once(&self, at: usize, outbox: &str, message: &Message, limit_ms: u64) -> Result<(), Outside> {
         let node = &self.flow.file.nodes[at];
         let unknown = |_| {
@@ -293,16 +303,23 @@ impl Run<'_> {
         }
         client.batch_execute("BEGIN").await.map_err(waits)?;
         let id = hex(&message.id);
-        let remember = "INSERT INTO quayline_delivered VALUES ($1, $2) ON CONFLICT (outbox) DO UPDATE SET last = excluded.last \
-                        WHERE quayline_delivered.last <> excluded.last";
-        let done = match client.execute(remember, &[&outbox, &id]).await {
+        let removed = self.sql.1.borrow().get(&at).cloned().unwrap_or_default();
+        let known = client.execute(&remember(), &[&outbox, &id, &removed]).await;
+        let is_new = matches!(known, Ok(1));
+        let done = match known {
             // It was executed before, and the connection or this process ended too early to know.
             Ok(0) => Ok(0),
             Ok(_) => client.execute(&session.statement, &all).await,
             Err(error) => Err(error),
         };
         match done {
-            Ok(_) => client.batch_execute("COMMIT").await.map_err(fails),
+            Ok(_) => {
+                client.batch_execute("COMMIT").await.map_err(fails)?;
+                if is_new {
+                    self.sql.1.borrow_mut().remove(&at);
+                }
+                Ok(())
+            }
             Err(error) => {
                 // A connection that is lost rolls back by its end.
                 let _ = client.batch_execute("ROLLBACK").await;
@@ -310,6 +327,20 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// Returns the statement that remembers the delivery of a message, which changes no row if it is known already. Its parameters are the outbox, the
+/// message, and the messages that cannot come again.
+fn remember() -> String {
+    // Text with one id in earlier versions.
+    let known = "string_to_array(quayline_delivered.last, ' ')";
+    format!(
+        "INSERT INTO quayline_delivered VALUES ($1, $2) ON CONFLICT (outbox) DO UPDATE \
+         SET last = array_to_string((excluded.last || ARRAY( \
+             SELECT id FROM unnest({known}) WITH ORDINALITY AS known (id, place) WHERE id <> ALL ($3::text[]) ORDER BY place \
+         ))[1:{REMEMBERED}], ' ') \
+         WHERE excluded.last <> ALL ({known})"
+    )
 }
 
 /// Creates the failure of a statement whose time is over.

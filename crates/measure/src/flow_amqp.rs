@@ -123,7 +123,7 @@ async fn reply(client: &mut BrokerClient) -> Result<(), String> {
                 client.settle(message.delivery, DeliveryState::Accepted);
                 return Ok(());
             }
-            BrokerEvent::Outcome(..) => {}
+            BrokerEvent::Outcome(..) | BrokerEvent::Credit(_) => {}
             BrokerEvent::Detached(_, error) => return Err(error.to_string()),
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use quayline_meter::{WaitFor, waiting};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::answers::Answers;
 use crate::endpoint::Endpoint;
@@ -20,6 +20,8 @@ use crate::tls::TlsSocket;
 
 /// Pipelines up to this size are written in one call: the answers of their statements fit the buffers of the system.
 const ONE_WRITE_BYTES: usize = 48 << 10;
+/// Message `Sync`.
+const SYNC: &[u8] = &[b'S', 0, 0, 0, 4];
 /// Largest message that is taken from the server.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 
@@ -46,11 +48,12 @@ impl Socket {
         }
     }
 
-    fn set_read_timeout(&self, limit: Duration) -> io::Result<()> {
+    /// Limits the time in which nothing moves in either direction.
+    fn set_timeouts(&self, limit: Duration) -> io::Result<()> {
         match self {
-            Socket::Tcp(socket) => socket.set_read_timeout(Some(limit)),
-            Socket::Tls(socket) => socket.socket.set_read_timeout(Some(limit)),
-            Socket::Unix(socket) => socket.set_read_timeout(Some(limit)),
+            Socket::Tcp(socket) => timeouts_of_tcp(socket, limit),
+            Socket::Tls(socket) => timeouts_of_tcp(&socket.socket, limit),
+            Socket::Unix(socket) => timeouts_of_unix(socket, limit),
         }
     }
 
@@ -105,6 +108,8 @@ pub struct Connection {
     answered: usize,
     /// Transaction status: `I`, `T` or `E`.
     status: u8,
+    /// Longest time in which the server neither reads nor answers.
+    limit: Duration,
     is_lost: bool,
 }
 
@@ -141,10 +146,12 @@ impl Connection {
             due: VecDeque::new(),
             answered: 0,
             status: b'I',
+            limit: endpoint.connect_timeout,
             is_lost: false,
         };
         connection.greet(endpoint)?;
-        connection.socket.set_read_timeout(endpoint.answer_timeout).map_err(|error| lost(&error))?;
+        connection.limit = endpoint.answer_timeout;
+        connection.socket.set_timeouts(connection.limit).map_err(|error| lost(&error))?;
         Ok(connection)
     }
 
@@ -290,14 +297,15 @@ impl Connection {
             self.parse(&mut out, statement);
         }
         if is_whole {
-            pipeline.out.extend_from_slice(&[b'S', 0, 0, 0, 4]);
+            pipeline.out.extend_from_slice(SYNC);
         }
+        let reads = !self.due.is_empty();
         self.due.extend(pipeline.sent.iter().copied());
         let written = if out.is_empty() {
-            self.write_all(&pipeline.out)
+            self.write_bytes(&pipeline.out, reads)
         } else {
             out.extend_from_slice(&pipeline.out);
-            self.write_all(&out)
+            self.write_bytes(&out, reads)
         };
         self.out = out;
         // One very large pipeline does not keep its memory.
@@ -318,6 +326,21 @@ impl Connection {
             out.extend_from_slice(&[0, 0, 0]);
         });
         self.parsing.push_back(statement.id);
+    }
+
+    /// Ends statements that were sent without a `Sync`. After one that failed, the server skips everything until a `Sync`, also a rollback.
+    ///
+    /// # Errors
+    /// [`SqlError::Lost`].
+    pub(crate) fn end_part(&mut self) -> Result<(), SqlError> {
+        if self.due.is_empty() {
+            return Ok(());
+        }
+        self.write_all(SYNC)?;
+        match self.receive(&mut Answers::default()) {
+            Ok(()) | Err(SqlError::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Takes the answers of everything that was sent.
@@ -457,10 +480,16 @@ impl Connection {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), SqlError> {
+        self.write_bytes(bytes, !self.due.is_empty())
+    }
+
+    /// Writes bytes. `reads` if answers to earlier statements may fill the buffers of the system.
+    fn write_bytes(&mut self, bytes: &[u8], reads: bool) -> Result<(), SqlError> {
         if self.is_lost {
             return Err(self.lost(&ErrorKind::NotConnected.into()));
         }
-        let done = if bytes.len() <= ONE_WRITE_BYTES { self.write_blocking(bytes) } else { self.write_and_read(bytes) };
+        let is_small = bytes.len() <= ONE_WRITE_BYTES && !reads;
+        let done = if is_small { self.write_blocking(bytes) } else { self.write_and_read(bytes) };
         done.map_err(|error| self.lost(&error))
     }
 
@@ -479,6 +508,7 @@ impl Connection {
     /// Writes, and reads the server's answers at the same time: a server whose answers are not read stops reading.
     fn write_and_read(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
+        let limit = Timespec::try_from(self.limit).ok();
         let done = loop {
             let written = if bytes.is_empty() { self.socket.flush().map(|()| 0) } else { self.socket.write(bytes) };
             match written {
@@ -502,12 +532,24 @@ impl Connection {
             }
             let fd = self.socket.fd();
             let mut wanted = [PollFd::from_borrowed_fd(fd, PollFlags::IN | PollFlags::OUT)];
-            // An interrupted wait is begun again by the loop.
-            let _ = waiting(WaitFor::External, || poll(&mut wanted, None));
+            // The loop repeats an interrupted wait.
+            if waiting(WaitFor::External, || poll(&mut wanted, limit.as_ref())) == Ok(0) {
+                break Err(ErrorKind::TimedOut.into());
+            }
         };
         self.socket.set_nonblocking(false)?;
         done
     }
+}
+
+fn timeouts_of_tcp(socket: &TcpStream, limit: Duration) -> io::Result<()> {
+    socket.set_read_timeout(Some(limit))?;
+    socket.set_write_timeout(Some(limit))
+}
+
+fn timeouts_of_unix(socket: &UnixStream, limit: Duration) -> io::Result<()> {
+    socket.set_read_timeout(Some(limit))?;
+    socket.set_write_timeout(Some(limit))
 }
 
 fn dial(endpoint: &Endpoint) -> io::Result<Socket> {
@@ -515,7 +557,7 @@ fn dial(endpoint: &Endpoint) -> io::Result<Socket> {
     let limit = endpoint.connect_timeout;
     if endpoint.host.starts_with('/') {
         let socket = UnixStream::connect(format!("{}/.s.PGSQL.{}", endpoint.host, endpoint.port))?;
-        socket.set_read_timeout(Some(limit))?;
+        timeouts_of_unix(&socket, limit)?;
         return Ok(Socket::Unix(socket));
     }
     let mut last: io::Error = ErrorKind::NotFound.into();
@@ -523,7 +565,7 @@ fn dial(endpoint: &Endpoint) -> io::Result<Socket> {
         match TcpStream::connect_timeout(&address, limit) {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
-                socket.set_read_timeout(Some(limit))?;
+                timeouts_of_tcp(&socket, limit)?;
                 return encrypted(socket, endpoint);
             }
             Err(error) => last = error,

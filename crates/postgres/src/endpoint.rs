@@ -169,10 +169,10 @@ impl Endpoint {
         let port = self.port.to_string();
         let wanted = [self.host.as_str(), &port, &self.database, &self.user];
         text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-            let mut fields = line.splitn(5, ':');
-            let is_meant =
-                wanted.iter().all(|wanted| fields.next().is_some_and(|field| field == "*" || field == *wanted));
-            fields.next().filter(|_| is_meant).map(str::to_owned)
+            let [host, port, database, user, password] = fields(line)?;
+            let found = [host, port, database, user];
+            let is_meant = found.iter().zip(wanted).all(|(found, wanted)| found == "*" || found == wanted);
+            is_meant.then_some(password)
         })
     }
 
@@ -183,6 +183,21 @@ impl Endpoint {
             && self.port == other.port
             && self.database == other.database
     }
+}
+
+/// Splits a line of the password file. A backslash before a colon or a backslash makes it a part of the field; the last field may have colons without.
+fn fields(line: &str) -> Option<[String; 5]> {
+    let mut fields: [String; 5] = Default::default();
+    let mut at = 0;
+    let mut rest = line.chars();
+    while let Some(next) = rest.next() {
+        match next {
+            ':' if at < 4 => at += 1,
+            '\\' => fields[at].push(rest.next().unwrap_or('\\')),
+            other => fields[at].push(other),
+        }
+    }
+    (at == 4).then_some(fields)
 }
 
 fn is_loopback(host: &str) -> bool {

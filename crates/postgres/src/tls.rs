@@ -229,9 +229,17 @@ impl TlsSocket {
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        while self.tls.wants_write() {
-            self.tls.write_tls(&mut self.socket)?;
-        }
-        Ok(())
+        send(&mut self.tls, &mut self.socket)
     }
+}
+
+/// Sends the encrypted bytes. An interrupted call is repeated: a caller that saw it would write bytes again that TLS has already.
+fn send(tls: &mut ClientConnection, socket: &mut impl Write) -> io::Result<()> {
+    while tls.wants_write() {
+        match tls.write_tls(socket) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => drop(other?),
+        }
+    }
+    Ok(())
 }

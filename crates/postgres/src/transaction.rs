@@ -244,7 +244,7 @@ impl Drop for Transaction {
 
 /// Rolls back an open transaction and returns the connection to the pool. A connection that does not answer is closed.
 fn give_back(pool: &Pool, mut connection: Connection) {
-    if !connection.is_idle() && connection.script("ROLLBACK").is_err() {
+    if !connection.is_idle() && connection.end_part().and_then(|()| connection.script("ROLLBACK")).is_err() {
         return;
     }
     pool.put(connection);

@@ -159,8 +159,9 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: i
         let tail = area.word(DONE_TAIL);
         let at = tail.load(Ordering::Relaxed);
         area.done(at).store(narrow(slot), Ordering::Relaxed);
-        area.word(CURRENT).store(0, Ordering::SeqCst);
+        // In this order: a kill in between must not leave a call that is neither done nor running, because the caller would make it again.
         tail.store(at.wrapping_add(1), Ordering::SeqCst);
+        area.word(CURRENT).store(0, Ordering::SeqCst);
         unrung.get_or_insert(began);
     }
 }

@@ -6,6 +6,9 @@ use quayline_core::{Code, Fault, Finding, Place, Severity};
 
 use crate::{FileStatus, Position, Space};
 
+/// Operation that would give a queue each message again that it gives away.
+pub(crate) const MOVE_TO_ITSELF: &str = "a move from a queue that gets its messages";
+
 fn of_file(file: Option<&String>) -> String {
     file.map_or_else(String::new, |file| format!(" of file {file}"))
 }
@@ -584,6 +587,7 @@ impl StoreError {
             StoreError::Unsupported { operation, .. } if operation.starts_with("a sorted load") => {
                 "load it without --sorted"
             }
+            StoreError::Unsupported { operation: MOVE_TO_ITSELF, .. } => "name another queue",
             StoreError::Unsupported { organisation: "a topic", .. } => "use one of the queues that subscribe to it",
             StoreError::Unsupported { .. } => {
                 "see the organisation with `quayline file facts`, and use an operation that it has"

@@ -35,6 +35,7 @@ impl Endpoint {
                 self.flush();
                 self.write(0, &Performative::Close(None));
                 self.stage = Stage::Closed;
+                self.peer_failed = error.is_some();
                 self.end_all();
                 self.events.push_back(Event::Closed(error));
                 Ok(())
@@ -268,6 +269,7 @@ impl Endpoint {
             return Err(broken(condition::UNATTACHED_HANDLE, what));
         };
         let id = LinkId { channel, handle, serial: link.serial };
+        let is_aborted = transfer.aborted && link.stage != LinkStage::Detaching;
         let outcome = match link.stage {
             LinkStage::Detaching => Ok(None),
             _ => take_part(link, transfer, content, &mut self.assembling, limits.assembly_bytes_max),
@@ -277,6 +279,8 @@ impl Endpoint {
         }
         match outcome {
             Ok(Some(assembly)) => self.complete(id, assembly),
+            // The message used credit, and no other event makes this side renew it.
+            Ok(None) if is_aborted => self.events.push_back(Event::Credit(id)),
             Ok(None) => {}
             Err(error) => self.detach(id, Some(error)),
         }

@@ -74,7 +74,7 @@ pub enum Event {
         /// True if the peer has settled; otherwise answer with [`Endpoint::confirm`].
         settled: bool,
     },
-    /// Credit of a link to the peer has changed.
+    /// Credit of a link to the peer has changed, or the peer used up credit of a link from it without a message.
     Credit(LinkId),
     /// A link ended, perhaps with the peer's error; its deliveries are forgotten.
     Detached(LinkId, Option<AmqpError>),
@@ -168,6 +168,8 @@ pub struct Endpoint {
     spoken: u64,
     written: u64,
     peer_idle_ms: Option<u64>,
+    /// True if an error of the peer ended the connection.
+    peer_failed: bool,
 }
 
 impl Endpoint {
@@ -192,6 +194,7 @@ impl Endpoint {
             spoken: 0,
             written: 0,
             peer_idle_ms: None,
+            peer_failed: false,
         }
     }
 
@@ -353,6 +356,12 @@ impl Endpoint {
         self.stage == Stage::Closing
     }
 
+    /// Returns whether the connection ended because the peer violated the protocol, was silent for too long, or closed with an error.
+    #[must_use]
+    pub fn peer_failed(&self) -> bool {
+        self.peer_failed
+    }
+
     /// Returns whether the peer's open frame has arrived.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -417,8 +426,14 @@ impl Endpoint {
         self.write(0, &Performative::Open(Box::new(open)));
     }
 
-    /// Ends the connection with an error.
+    /// Ends the connection with an error of the peer.
     fn fail(&mut self, error: AmqpError) {
+        self.peer_failed |= !matches!(self.stage, Stage::Closing | Stage::Closed);
+        self.close(error);
+    }
+
+    /// Ends the connection: with an error of this side, or because the server stops.
+    pub fn close(&mut self, error: AmqpError) {
         match self.stage {
             Stage::Closing | Stage::Closed => {}
             Stage::Open | Stage::Running => {
@@ -434,11 +449,6 @@ impl Endpoint {
                 self.events.push_back(Event::Closed(Some(error)));
             }
         }
-    }
-
-    /// Ends the connection: with an error, or because the server stops.
-    pub fn close(&mut self, error: AmqpError) {
-        self.fail(error);
     }
 
     fn end_all(&mut self) {

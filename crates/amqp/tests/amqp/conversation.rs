@@ -247,11 +247,12 @@ fn a_message_of_several_frames_arrives_whole_and_is_settled() {
     peer.endpoint.settle(message.delivery, DeliveryState::Released);
     assert_eq!(peer.answers(), []);
     assert_eq!(peer.endpoint.granted(link), 1);
-    // An aborted message leaves nothing.
+    // An aborted message leaves nothing, and its credit is used.
     peer.send_with(0, &transfer(1, 10, true), b"ab");
     let abort = Transfer { handle: 1, aborted: true, ..Transfer::default() };
     peer.send(Performative::Transfer(abort));
-    assert_eq!((peer.endpoint.event(), peer.endpoint.assembling()), (None, 0));
+    assert_eq!((peer.endpoint.event(), peer.endpoint.assembling()), (Some(Event::Credit(link)), 0));
+    assert_eq!(peer.endpoint.granted(link), 0);
 }
 
 #[test]

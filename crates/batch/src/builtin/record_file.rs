@@ -137,6 +137,9 @@ impl Writer for RecordFileWriter {
                     let key = match file.definition().organisation {
                         Organisation::KeySequenced(place) => {
                             let (offset, length) = (place.offset as usize, place.length as usize);
+                            if item.len() < length {
+                                return Err(too_short(item.len(), length));
+                            }
                             // An item is a whole record, or its key alone.
                             item.get(offset..offset + length).unwrap_or(item)
                         }
@@ -153,4 +156,10 @@ impl Writer for RecordFileWriter {
     fn isolates(&self) -> bool {
         true
     }
+}
+
+/// Refuses a record to delete: the beginning of a key would select the first record that begins with it.
+fn too_short(bytes: usize, length: usize) -> Thrown {
+    let message = format!("the item has {bytes} bytes, expected a record or its key of {length} bytes");
+    Thrown::of(&["quayline.Rejected"], message).hint("write the whole key, padded as in the record")
 }

@@ -604,3 +604,45 @@ fn an_item_that_the_output_cannot_hold_is_rejected() {
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
     assert_eq!(std::fs::read(folder.path().join("out.dat")).unwrap(), b"abcxyz");
 }
+
+/// An item that was shorter than the key deleted the first record whose key begins with it.
+#[test]
+fn a_part_of_a_key_deletes_no_record() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.txt"), "00\n0002\n0003cccc\n").unwrap();
+    let medium = medium();
+    let store = crate::kit::store(&medium);
+    let mut unit = store.begin().unwrap();
+    let definition = FileDefinition {
+        name: "F".to_owned(),
+        organisation: Organisation::KeySequenced(KeyPlace { offset: 0, length: 4 }),
+        record_bytes_min: 8,
+        record_bytes_max: 8,
+        alternates: Vec::new(),
+    };
+    let file = store.define_file(&mut unit, definition).unwrap();
+    for record in ["0001aaaa", "0002bbbb", "0003cccc", "0004dddd"] {
+        file.insert(&mut unit, record.as_bytes()).unwrap();
+    }
+    unit.commit().unwrap();
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"10\"><reader ref=\"quayline.fileReader\">{}</reader><writer ref=\"quayline.recordFileWriter\">{}</writer>\
+         <skippable-exception-classes><include class=\"quayline.Rejected\"/></skippable-exception-classes></chunk></step>",
+        properties(&[("file", "in.txt")]),
+        properties(&[("file", "F"), ("mode", "delete")]),
+    );
+    let process = Process::new(backend(&medium), folder.path().to_owned());
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write, counts.write_skip), (3, 2, 1));
+    let unit = store.begin().unwrap();
+    let mut left = Vec::new();
+    let file = store.file(&unit, "F").unwrap();
+    file.scan(&unit, &mut |_, record| {
+        left.push(String::from_utf8(record.to_vec()).unwrap());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(left, ["0001aaaa", "0004dddd"]);
+}

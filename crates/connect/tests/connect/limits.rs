@@ -7,7 +7,7 @@ use quayline_amqp::{AmqpError, DeliveryState, LinkTarget, Performative};
 use quayline_connect::{Authenticator, ListenerLimits, ListenerSettings, Transport};
 use quayline_store::queue::{Message, QueueDefinition, USER_ID};
 
-use crate::peer::{Peer, message};
+use crate::peer::{Answer, Peer, message};
 use crate::server::{Server, settings};
 
 fn define(server: &Server, definition: QueueDefinition) {
@@ -348,4 +348,109 @@ fn a_server_that_stops_acknowledges_what_it_commits() {
     stopping.join().unwrap();
     assert!(accepted > 0);
     assert_eq!(store.queue("Q").unwrap().facts().unwrap().depth, accepted);
+}
+
+/// A connection that breaks the protocol or is silent ends its links first, and they counted as closed: a client that died of a message died of it for ever.
+#[test]
+fn a_client_that_breaks_the_protocol_or_hangs_counts_against_its_oldest_message() {
+    let limits = ListenerLimits { idle_ms: 1_000, ..ListenerLimits::default() };
+    for is_silent in [false, true] {
+        let server = Server::with(ListenerSettings { limits, ..settings() });
+        fill(&server, "Q", 2, 1);
+        let mut peer = Peer::connect(server.listener.address()).unwrap();
+        peer.receiver(0, "Q", 10).unwrap();
+        for _ in 0..2 {
+            assert_eq!(peer.get().unwrap().1, 0);
+        }
+        if !is_silent {
+            peer.bytes(&[0xff; 64]).unwrap();
+        }
+        let closed = |answer: Answer| match answer.performative {
+            Performative::Close(error) => error,
+            _ => None,
+        };
+        let error = peer.until(closed).unwrap();
+        let expected = if is_silent { "amqp:resource-limit-exceeded" } else { "amqp:connection:framing-error" };
+        assert_eq!(error.condition, expected);
+        let mut peer = Peer::connect(server.listener.address()).unwrap();
+        peer.receiver(0, "Q", 10).unwrap();
+        let counts: Vec<u32> = (0..2).map(|_| peer.get().unwrap().1).collect();
+        assert_eq!(counts, [1, 0], "silent: {is_silent}");
+    }
+}
+
+/// Declares a transaction with the outcome of the first message of Q.
+fn with_outcome(peer: &mut Peer, outcome: DeliveryState) -> Vec<u8> {
+    peer.coordinator(0).unwrap();
+    peer.receiver(1, "Q", 1).unwrap();
+    let (id, ..) = peer.get().unwrap();
+    let txn_id = peer.declare(0).unwrap();
+    let state = DeliveryState::Transactional { txn_id: txn_id.clone(), outcome: Some(Box::new(outcome)) };
+    peer.settle(id, true, state).unwrap();
+    txn_id
+}
+
+/// The message returned to its queue, and came to the same client again.
+#[test]
+fn a_message_that_cannot_be_delivered_moves_away_with_its_transaction() {
+    let server = Server::start();
+    fill(&server, "Q", 1, 1);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    let outcome =
+        DeliveryState::Modified { delivery_failed: false, undeliverable_here: true, message_annotations: None };
+    let txn_id = with_outcome(&mut peer, outcome);
+    assert_eq!(peer.discharge(0, &txn_id, false).unwrap(), DeliveryState::Accepted);
+    assert_eq!((server.depth("Q"), server.depth("DEAD.LETTER")), (0, 1));
+}
+
+/// The transaction failed with all its other messages, as often as the client repeated it.
+#[test]
+fn a_message_that_is_rejected_without_a_backout_queue_returns_with_its_transaction() {
+    let server = Server::start();
+    server.store.delete_queue("DEAD.LETTER").unwrap();
+    fill(&server, "Q", 1, 1);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    let txn_id = with_outcome(&mut peer, DeliveryState::Rejected(None));
+    peer.sender(2, "OTHER").unwrap();
+    let state = DeliveryState::Transactional { txn_id: txn_id.clone(), outcome: None };
+    peer.put(2, Some(state), &message(true, b"x")).unwrap();
+    assert_eq!(peer.discharge(0, &txn_id, false).unwrap(), DeliveryState::Accepted);
+    assert_eq!((server.depth("Q"), server.depth("OTHER")), (1, 1));
+    peer.credit(1, 1, 1).unwrap();
+    assert_eq!(peer.get().unwrap().1, 1);
+}
+
+/// The message came in spite of the limit, and a client that refuses it by an error got it again at once.
+#[test]
+fn a_message_that_is_longer_than_its_receiver_takes_ends_the_link() {
+    let server = Server::start();
+    fill(&server, "Q", 1, 5_000);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    for (handle, mode) in [(0, "copy"), (1, "move")] {
+        peer.receiver_of(handle, "Q", mode, 5_000).unwrap();
+        let error = peer.detached().unwrap();
+        assert!(error.contains("amqp:link:message-size-exceeded") && error.contains("at most 5000"), "{mode}: {error}");
+    }
+    // Only the get counts.
+    peer.receiver_of(2, "Q", "move", 6_000).unwrap();
+    let (_, count, content) = peer.get().unwrap();
+    assert_eq!((count, content.len()), (1, 5_000));
+}
+
+/// Aborted messages used up the credit, and the listener granted no more.
+#[test]
+fn a_client_can_send_after_any_number_of_aborted_messages() {
+    let limits = ListenerLimits { credit: 4, ..ListenerLimits::default() };
+    let server = Server::with(ListenerSettings { limits, ..settings() });
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.sender(0, "Q").unwrap();
+    peer.coordinator(1).unwrap();
+    for handle in [0, 1] {
+        for _ in 0..200 {
+            peer.abort(handle).unwrap();
+        }
+    }
+    let id = peer.put(0, None, &message(true, b"x")).unwrap();
+    assert_eq!(peer.outcome(id).unwrap(), DeliveryState::Accepted);
+    peer.declare(1).unwrap();
 }

@@ -159,24 +159,10 @@ impl Peer {
         address: Option<&str>,
         mode: SndSettleMode,
     ) -> std::io::Result<Attach> {
-        let address = address.map(str::to_owned);
-        let attach = Attach {
-            name: format!("link-{handle}"),
-            handle,
-            role,
-            snd_settle_mode: mode as u8,
-            rcv_settle_mode: 0,
-            source: Some(Box::new(Source { address: address.clone(), ..Source::default() })),
-            target: Some(match (role, address) {
-                (Role::Sender, None) => LinkTarget::Coordinator(vec![]),
-                (_, address) => LinkTarget::Node(Box::new(Target { address, ..Target::default() })),
-            }),
-            initial_delivery_count: Some(0),
-            max_message_size: None,
-            offered_capabilities: vec![],
-            desired_capabilities: vec![],
-            properties: None,
-        };
+        self.attached(request(handle, role, address, mode))
+    }
+
+    fn attached(&mut self, attach: Attach) -> std::io::Result<Attach> {
         self.send(Performative::Attach(Box::new(attach)), b"")?;
         self.until(|answer| match answer.performative {
             Performative::Attach(attach) => Some(*attach),
@@ -190,6 +176,40 @@ impl Peer {
 
     pub(crate) fn coordinator(&mut self, handle: u32) -> std::io::Result<Attach> {
         self.attach(handle, Role::Sender, None)
+    }
+
+    /// Attaches a link that gets or browses messages up to a size, with credit for one.
+    pub(crate) fn receiver_of(
+        &mut self,
+        handle: u32,
+        address: &str,
+        mode: &str,
+        max_message_size: u64,
+    ) -> std::io::Result<()> {
+        let mut attach = request(handle, Role::Receiver, Some(address), SndSettleMode::Mixed);
+        attach.max_message_size = Some(max_message_size);
+        if let Some(source) = &mut attach.source {
+            source.distribution_mode = Some(mode.to_owned());
+        }
+        self.attached(attach)?;
+        self.credit(handle, 0, 1)
+    }
+
+    /// Begins a message and aborts it.
+    pub(crate) fn abort(&mut self, handle: u32) -> std::io::Result<()> {
+        let id = self.next_delivery;
+        self.next_delivery += 1;
+        let begin = Transfer {
+            handle,
+            delivery_id: Some(id),
+            delivery_tag: Some(id.to_be_bytes().to_vec()),
+            message_format: Some(0),
+            more: true,
+            ..Transfer::default()
+        };
+        self.send(Performative::Transfer(begin), b"x")?;
+        let abort = Transfer { handle, aborted: true, ..Transfer::default() };
+        self.send(Performative::Transfer(abort), b"")
     }
 
     pub(crate) fn receiver(&mut self, handle: u32, address: &str, credit: u32) -> std::io::Result<()> {
@@ -315,5 +335,26 @@ impl Peer {
         Control::Discharge { txn_id: txn_id.to_vec(), fail }.write(&mut content);
         let id = self.put(handle, None, &content)?;
         self.outcome(id)
+    }
+}
+
+fn request(handle: u32, role: Role, address: Option<&str>, mode: SndSettleMode) -> Attach {
+    let address = address.map(str::to_owned);
+    Attach {
+        name: format!("link-{handle}"),
+        handle,
+        role,
+        snd_settle_mode: mode as u8,
+        rcv_settle_mode: 0,
+        source: Some(Box::new(Source { address: address.clone(), ..Source::default() })),
+        target: Some(match (role, address) {
+            (Role::Sender, None) => LinkTarget::Coordinator(vec![]),
+            (_, address) => LinkTarget::Node(Box::new(Target { address, ..Target::default() })),
+        }),
+        initial_delivery_count: Some(0),
+        max_message_size: None,
+        offered_capabilities: vec![],
+        desired_capabilities: vec![],
+        properties: None,
     }
 }

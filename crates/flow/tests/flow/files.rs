@@ -321,3 +321,52 @@ fn a_file_name_that_is_too_long_fails_the_message() {
     assert_eq!(read(&world, &format!("out/{}", "n".repeat(255))), b"content");
     assert!(world.errors().contains("the name of the file has 256 bytes"), "{}", world.errors());
 }
+
+/// A pass whose fifth record has no name for a file. Returns the project and the queue that starts it.
+fn failing_pass(transaction: &str) -> (World, quayline_flow::Engine) {
+    let world = World::new();
+    world.write(
+        "item.cpy",
+        "       01 ITEM.\n          05 ITEM-ID PIC X(8).\n          05 FILLER PIC X(8).\n          05 NOTE PIC X(16).\n",
+    );
+    world.write("item.toml", "layout = \"record\"\ncopybook = \"item.cpy\"\nencoding = \"ascii\"\n");
+    world.file("F", &["K1", "K2", "K3", "K4", "a/b"]);
+    let input = world.queue("IN");
+    let engine = world.engine(&format!(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\ntransaction = \"{transaction}\"\nout = \"pass\"\n\
+         [node.pass]\ntype = \"record_input\"\nfile = \"F\"\nlayout = \"item.toml\"\ncommit_count = 1\nrecord = \"file\"\n\
+         [node.file]\ntype = \"file_output\"\nfolder = \"out\"\nname.from = 'ITEM-ID'\n"
+    ));
+    world.put(&input, &Message::new("go"));
+    until("a record fails", || world.errors().contains("the name of the file is empty"));
+    (world, engine)
+}
+
+/// Units of work that had committed left their files in the store until the next start of the process.
+#[test]
+fn a_pass_that_fails_writes_the_files_of_the_records_before() {
+    let (world, _engine) = failing_pass("no");
+    until("the files are written", || {
+        ["K1", "K2", "K3", "K4"].iter().all(|key| !read(&world, &format!("out/{key}")).is_empty())
+    });
+}
+
+/// A unit of work that wrote only files kept no place, so the pass began again with the first record.
+#[test]
+fn a_pass_that_writes_files_resumes_after_the_records_that_are_done() {
+    let (world, engine) = failing_pass("yes");
+    until("it fails again", || engine.flows()[0].stats.rolled_back.load(Ordering::Relaxed) > 1);
+    drop(engine);
+    let unit = world.store.begin().expect("a unit");
+    let mut page = quayline_store::Page::default();
+    let (space, limit) = (quayline_store::Space::CHECKPOINTS, quayline_store::PageLimit::default());
+    let all = quayline_store::KeyRange::ALL;
+    unit.page(space, all, quayline_store::Direction::Forward, limit, &mut page).expect("a page");
+    let is_pass = |key: &[u8]| key.starts_with(b"flow-pass/test/pass/");
+    let places: Vec<u64> = page
+        .iter()
+        .filter(|(key, _)| is_pass(key))
+        .map(|(_, place)| u64::from_le_bytes(*place.first_chunk().expect("a number")))
+        .collect();
+    assert_eq!(places, [4]);
+}

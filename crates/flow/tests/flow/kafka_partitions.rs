@@ -2,11 +2,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI16, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use quayline_store::queue::DEAD_LETTER;
+use quayline_store::queue::{DEAD_LETTER, Message};
 
 use crate::support::{World, until};
 
@@ -15,6 +15,8 @@ use crate::support::{World, until};
 struct Refusals {
     fetch: AtomicI16,
     offsets: AtomicI16,
+    /// First partition of each fetch.
+    first: Mutex<Vec<i32>>,
 }
 
 /// Starts a broker whose topic `t` has two partitions with a message each. It knows no more than an input asks for.
@@ -114,14 +116,21 @@ fn fetched(input: &mut &[u8], refusals: &Refusals) -> Vec<u8> {
         [&partition.to_be_bytes()[..], &code.to_be_bytes(), &[0; 16], &[0; 4], &length, &records].concat()
     });
     let partitions: Vec<_> = partitions.collect();
+    let first = i32::from_be_bytes(*partitions[0].first_chunk().expect("a number"));
+    refusals.first.lock().expect("no panic").push(first);
     [&[0; 4][..], &topic(&partitions)].concat()
 }
 
 /// A batch with the number of the partition as its only message.
 fn batch(partition: i32) -> Vec<u8> {
     let value = partition.to_string();
-    // Length, attributes, time, offset, no key, length of the value; then no headers. Lengths are zigzag numbers.
-    let record = [&[14, 0, 0, 0, 1, 2][..], value.as_bytes(), &[0]].concat();
+    let headers = ["kafka_partition", "kafka_key", "kafka_other"].map(|name| {
+        let length = u8::try_from(2 * name.len()).expect("short");
+        [&[length][..], name.as_bytes(), &[2, b'x']].concat()
+    });
+    // Attributes, time, offset, no key, length of the value; then the headers. Lengths are zigzag numbers.
+    let record = [&[0, 0, 0, 1, 2][..], value.as_bytes(), &[6], &headers.concat()].concat();
+    let record = [&[u8::try_from(2 * record.len()).expect("short")][..], &record].concat();
     let mut rest = vec![0; 2 + 4 + 8 + 8];
     rest.extend([0xff; 8 + 2 + 4]);
     rest.extend([0, 0, 0, 1]);
@@ -143,7 +152,7 @@ fn a_partition_that_the_broker_refuses_stops_no_other_one() {
     world.queue(DEAD_LETTER);
     // A damaged disk, and a leader that moved.
     for (fetch, offsets) in [(56, 0), (6, 0), (0, 56)] {
-        let refusals = Arc::new(Refusals { fetch: fetch.into(), offsets: offsets.into() });
+        let refusals = Arc::new(Refusals { fetch: fetch.into(), offsets: offsets.into(), ..Refusals::default() });
         let address = broker(&refusals);
         let engine = world.engine(&format!(
             "[node.get]\ntype = \"kafka_input\"\nserver = \"kafka://{address}\"\ntopic = \"t\"\nout = \"keep\"\n\
@@ -159,4 +168,59 @@ fn a_partition_that_the_broker_refuses_stops_no_other_one() {
         drop(engine);
         assert_eq!(kept.facts().expect("facts").depth, 0);
     }
+}
+
+/// A broker fills its answer in the order of the request, and the first partition came first in each. A header of a message set the key that it did not have.
+#[test]
+fn partitions_come_first_in_turn_and_headers_do_not_replace_the_place_of_a_message() {
+    let world = World::new();
+    let kept = world.queue("KEPT");
+    world.queue(DEAD_LETTER);
+    let refusals = Arc::new(Refusals::default());
+    let address = broker(&refusals);
+    let _engine = world.engine(&format!(
+        "[node.get]\ntype = \"kafka_input\"\nserver = \"kafka://{address}\"\ntopic = \"t\"\nout = \"keep\"\n\
+         [node.keep]\ntype = \"queue_output\"\nqueue = \"KEPT\"\n"
+    ));
+    for _ in 0..2 {
+        let message = world.get(&kept);
+        let mut found: Vec<(&str, &[u8])> =
+            message.properties.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
+        found.retain(|(name, _)| ["kafka_partition", "kafka_key", "kafka_other"].contains(name));
+        assert_eq!(found, [("kafka_partition", &message.payload[..]), ("kafka_other", b"x")]);
+    }
+    until("there are fetches", || refusals.first.lock().expect("no panic").len() > 3);
+    let first = refusals.first.lock().expect("no panic");
+    assert_ne!(first[1], first[2], "{first:?}");
+}
+
+/// The delivery of a message whose outcome was unknown came after those of messages with a lower number. With a new producer id between them, the broker no
+/// longer recognized it.
+#[test]
+fn a_message_whose_delivery_began_is_the_first_after_a_restart() {
+    let world = World::new();
+    let outbox = world.queue("KAFKA.OUT");
+    world.queue("IN");
+    for id in 1..4 {
+        world.put(&outbox, &Message { id: [id; 24], ..Message::new([id]) });
+    }
+    // Version, producer, epoch, partition, message.
+    let state = [&[1][..], &[0; 8], &[0; 2], &[0; 4], &[2; 24]].concat();
+    let mut unit = world.store.begin().expect("a unit");
+    unit.put_checkpoint("flow-kafka-out/test/send", &state).expect("a checkpoint");
+    unit.commit().expect("a commit");
+    let text = "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"send\"\n\
+                [node.send]\ntype = \"kafka_output\"\nserver = \"kafka://127.0.0.1:1\"\ntopic = \"t\"\noutbox = \"KAFKA.OUT\"\n";
+    let rest = || {
+        let unit = world.store.begin().expect("a unit");
+        let found = outbox.browse(&unit, None, 9).expect("messages");
+        found.iter().map(|found| found.message.id[0]).collect::<Vec<_>>()
+    };
+    // Its content is not readable and there is no backout queue, so it waits, and those after it.
+    let engine = world.engine(text);
+    until("the delivery begins", || rest().len() == 2);
+    assert_eq!(rest(), [1, 3]);
+    assert!(engine.stop("test") && engine.restart("test"));
+    until("the delivery begins again", || rest().len() == 2);
+    assert_eq!(rest(), [1, 3]);
 }

@@ -194,7 +194,8 @@ fn messages_of_a_stream_have_their_effect_once_and_bad_ones_are_set_aside() {
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     engine.flows()[0].stats.begin_trace(SystemClock.now_ms());
     server.with(async |client| {
-        let headers = [("kind", "first"), ("traceparent", parent), ("amqp.user-id", "boss"), ("amqp.properties", "x")];
+        let headers =
+            [("kind", "first"), ("traceparent", parent), ("amqp.user-id", "boss"), ("nats_subject", "in.other")];
         client.publish_kept("in.good", &headers, b"one", WAIT).await?;
         client.publish_kept("in.bad", &[], b"two", WAIT).await?;
         client.publish_kept("in.good", &[("kind", "third")], b"three", WAIT).await

@@ -376,3 +376,31 @@ fn a_message_that_cannot_be_taken_again_keeps_its_place() {
     drop(units);
     assert_eq!([world.get_text(&out), world.get_text(&out)], ["1 0", "1 1"], "{}", world.errors());
 }
+
+/// Counts of the messages that the flow returned to a queue.
+fn returned(world: &World, queue: &Queue) -> Vec<u32> {
+    let unit = world.store.begin().expect("a unit");
+    let found = queue.browse(&unit, None, 100).expect("messages");
+    found.iter().map(|found| found.message.backout_count).collect()
+}
+
+/// A stop counted a failure for each message that waited for its key. After three stops, good messages were on the backout queue.
+#[test]
+fn a_flow_that_stops_returns_messages_that_wait_for_their_key_uncounted() {
+    let world = World::new();
+    let (input, late) = (world.queue("IN"), "LATE");
+    world.queue_with(QueueDefinition { depth_max: 1, ..QueueDefinition::local("OUT") });
+    for number in 0..5 {
+        world.put(&input, &message(0, number, false));
+    }
+    let order = "order = \"by_key\"\norder_key = \"envelope.property_key\"";
+    // The second input cannot begin at first, so that the first one begins several times. It counted each time, and a stop kept the messages that waited.
+    let text = format!("{}[node.late]\ntype = \"queue_input\"\nqueue = \"{late}\"\nout = \"put\"\n", flow(order, 1));
+    let engine = world.engine(&text);
+    until("the second input cannot begin", || world.errors().matches(late).count() > 2);
+    world.queue(late);
+    let depth = || returned(&world, &input).len();
+    until("the first message is put, the second waits for room, and the others for their key", || depth() == 0);
+    assert!(engine.stop("test"));
+    assert_eq!(returned(&world, &input), [0; 4], "{}", world.errors());
+}

@@ -214,6 +214,38 @@ fn a_statement_that_waits_ends_with_its_limit_and_with_the_flow() {
     assert_eq!(postgres.sql("SELECT id, n FROM effect").expect("rows"), "a|0");
 }
 
+/// The database knew only the last message of an outbox. One that comes first in the queue but committed later was delivered in between after a restart.
+#[test]
+fn a_statement_is_not_repeated_after_others_that_came_in_between() {
+    let Some(postgres) = Postgres::start() else {
+        return skip("a_statement_is_not_repeated_after_others_that_came_in_between");
+    };
+    postgres.sql("CREATE TABLE effect (id text PRIMARY KEY, amount numeric(9,2), n int DEFAULT 0)").expect("a table");
+    let world = World::new();
+    world.write("item.shape", ITEM);
+    world.queue("IN");
+    let outbox = world.queue("SQL.OUT");
+    let message = |id: u8| Message { id: [id; 24], ..Message::new(format!(r#"["{id}","1"]"#)) };
+    let delivered = |ids: &[u8]| {
+        ids.iter().for_each(|id| world.put(&outbox, &message(*id)));
+        let engine = world.engine(&output(&postgres.name()));
+        until("all are delivered", || outbox.facts().expect("facts").depth == 0);
+        drop(engine);
+    };
+    delivered(&[1, 2]);
+    // The get of 2 did not survive a crash.
+    delivered(&[3, 4, 2, 5]);
+    assert_eq!(postgres.sql("SELECT count(*), sum(n) FROM effect").expect("a count"), "5|0");
+    // Only the last message of each run can come again.
+    let known = postgres.sql("SELECT last FROM quayline_delivered").expect("a row");
+    let hex = |id: u8| format!("{id:02x}").repeat(24);
+    assert_eq!(known, hex(5));
+    (6..90).for_each(|id| delivered(&[id]));
+    let known = postgres.sql("SELECT last FROM quayline_delivered").expect("a row");
+    let expected: Vec<String> = (26..90).rev().map(hex).collect();
+    assert_eq!(known, expected.join(" "));
+}
+
 /// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_delivers() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use quayline_flow::Flow;
 use quayline_project::FlowFile;
-use quayline_store::queue::{DEAD_LETTER, Message, Persistence, QueueDefinition};
+use quayline_store::queue::{DEAD_LETTER, FAILURE_TEXT, Message, Persistence, QueueDefinition};
 
 use crate::bridge::until_empty;
 use crate::crash::open;
@@ -239,4 +239,28 @@ fn an_endless_loop_of_flows_ends_with_its_reason() {
     assert_eq!(ended.payload, b"round");
     until("the reason is told", || world.errors().contains("FLO-046"));
     assert_eq!((one.facts().expect("facts").depth, two.facts().expect("facts").depth), (0, 0));
+}
+
+/// Messages of one received message share their header, and each message after a failure carried the failure of the first.
+#[test]
+fn each_part_that_failed_carries_its_own_failure() {
+    let world = World::new();
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    let _engine = world.engine(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"split\"\n\
+         [node.split]\ntype = \"split\"\nby = \"line\"\nout = \"try\"\n\
+         [node.try]\ntype = \"try\"\ntry = \"check\"\ncatch = \"put\"\n\
+         [node.check]\ntype = \"filter\"\nwhen = 'envelope.part = \"2\" or envelope.part = \"5\"'\nout = \"put\"\nno_match = \"fail\"\n\
+         [node.fail]\ntype = \"throw\"\ntext.from = '\"part \" & envelope.part'\n\
+         [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+    );
+    world.put(&input, &Message::new("a\nb\nc\nd\ne"));
+    for (content, expected) in
+        [("a", Some("part 1")), ("b", None), ("c", Some("part 3")), ("d", Some("part 4")), ("e", None)]
+    {
+        let message = world.get(&out);
+        let found = message.properties.iter().find(|(name, _)| name == FAILURE_TEXT);
+        let found = found.map(|(_, text)| String::from_utf8(text.clone()).expect("text"));
+        assert_eq!((&*message.payload, found.as_deref()), (content.as_bytes(), expected));
+    }
 }

@@ -1,6 +1,7 @@
 //! The checks that every engine passes, on a PostgreSQL server of the test's own.
 #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
 
+mod connections;
 mod crash;
 mod processes;
 mod tls;

@@ -143,8 +143,9 @@ impl Claim {
     /// [`Queue::retry`] can put it back.
     ///
     /// # Errors
-    /// [`StoreError::QueueMissing`] if the backout queue does not exist; limits of that queue. The error returns the claim, and the caller must roll
-    /// back the unit.
+    /// [`StoreError::QueueMissing`] if the backout queue does not exist; [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] if it does not
+    /// take the message. The unit then contains nothing of the move. After any other error the caller must roll back the unit. The error returns the
+    /// claim.
     pub fn move_to_backout(
         mut self,
         unit: &mut Unit,

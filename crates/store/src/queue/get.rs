@@ -15,6 +15,7 @@ use super::message::{Head, Message, Parts, Persistence};
 use super::window::{Held, MessageKey, Select};
 use super::{GetWait, Polled, Queue, QueueState, State};
 use crate::engine::Change;
+use crate::error::MOVE_TO_ITSELF;
 use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::roll_back::{Cause, RollBack};
 use crate::shared::Pause;
@@ -289,7 +290,17 @@ impl Queue {
     ///
     /// # Errors
     /// [`DrainStopped`] with [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of the other queue; messages moved before the error stay moved.
+    /// With [`StoreError::Unsupported`] if the other queue is this one or a topic to which it subscribes: the move would never end.
     pub fn move_to(&self, store: &crate::Store, other: &Queue, count: u64) -> Result<u64, Box<DrainStopped>> {
+        let own = self.local().map_err(|error| DrainStopped { error, done: 0 })?;
+        if other.targets.iter().any(|state| Arc::ptr_eq(state, own)) {
+            let error = StoreError::Unsupported {
+                file: other.name.clone(),
+                organisation: if other.name == self.name { "the same queue" } else { "a topic" },
+                operation: MOVE_TO_ITSELF,
+            };
+            return Err(Box::new(DrainStopped { error, done: 0 }));
+        }
         self.drain(store, count, |unit, message| other.put(unit, &message).map(|_| ()))
     }
 
@@ -364,6 +375,11 @@ impl QueueState {
             // Each message that fails from here on would need memory for its pause.
             return Ok(Sought::Nothing(due));
         }
+        // Other messages that wait for their retry have no part in the search for this one.
+        let due = match select {
+            Select::Id(id) => state.window.delayed_by_id(&id),
+            _ => due,
+        };
         loop {
             let horizon = state.window.horizon();
             // A message of the group with a lower number may be beyond the horizon.

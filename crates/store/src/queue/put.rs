@@ -51,6 +51,7 @@ impl Queue {
                 }
             }
         }
+        let mark = unit.mark();
         // Queues of one kind share the bytes.
         let mut forms: [Option<Form>; 2] = [None, None];
         for (at, (state, key)) in self.targets.iter().zip(&keys).enumerate() {
@@ -58,6 +59,7 @@ impl Queue {
             let form = form.get_or_insert_with(|| state.form(store, message, &stamped));
             if let Err(error) = state.put(unit, *key, persistence, form) {
                 self.targets.iter().zip(&keys).skip(at + 1).for_each(|(state, key)| state.release(*key));
+                unit.back_to(mark);
                 return Err(error);
             }
         }

@@ -148,8 +148,12 @@ impl QueueState {
             // Its claim belongs to this process until then. No search can find it, and each would read the whole queue.
             let left = until.saturating_duration_since(Instant::now()).as_millis();
             let until_ms = store.clock.steady_ms().saturating_add(u64::try_from(left).unwrap_or(u64::MAX));
-            return Ok(Sought::Nothing(Some(due.map_or(until_ms, |due| due.min(until_ms)))));
+            return Ok(Sought::Nothing(Some(until_ms)));
         }
+        let due = match select {
+            Select::Id(id) => state.window.delayed_by_id(&id),
+            _ => due,
+        };
         let found = match select {
             Select::Group(_) => self.claim_of_group(shared, state, select, in_memory)?,
             _ => self.claim_first(shared, state, select, in_memory)?,

@@ -134,9 +134,11 @@ pub(crate) struct Window {
     pub(crate) uncommitted: HashSet<MessageKey>,
     /// Messages that wait for their retry, by steady time, since the wall clock may be set back by hours. Only non-persistent messages have their
     /// content here.
-    delayed: BTreeMap<(u64, MessageKey), Option<Held>>,
+    delayed: BTreeMap<(u64, MessageKey), (MessageId, Option<Held>)>,
     /// The steady time of each.
     delayed_until: HashMap<MessageKey, u64>,
+    /// The same by message id.
+    delayed_ids: BTreeSet<(MessageId, u64, MessageKey)>,
     /// Backout count of each message that has one.
     pub(crate) backouts: HashMap<MessageKey, u32>,
 }
@@ -266,14 +268,18 @@ impl Window {
 
     /// Keeps a message back until a steady time.
     pub(crate) fn delay(&mut self, key: MessageKey, held: Held, until_ms: u64) {
+        let id = Head::of(&held.value).map_or(NO_ID, |head| head.id);
+        let in_memory = Some(held).filter(|held| held.persistence == Persistence::NotPersistent);
         self.delayed_until.insert(key, until_ms);
-        self.delayed.insert((until_ms, key), Some(held).filter(|held| held.persistence == Persistence::NotPersistent));
+        self.delayed_ids.insert((id, until_ms, key));
+        self.delayed.insert((until_ms, key), (id, in_memory));
     }
 
     /// Makes all delayed messages due.
     pub(crate) fn end_delays(&mut self) {
         self.delayed = std::mem::take(&mut self.delayed).into_iter().map(|((_, key), held)| ((0, key), held)).collect();
         self.delayed_until.values_mut().for_each(|until_ms| *until_ms = 0);
+        self.delayed_ids = std::mem::take(&mut self.delayed_ids).into_iter().map(|(id, _, key)| (id, 0, key)).collect();
     }
 
     /// Returns the number of delayed messages.
@@ -286,9 +292,15 @@ impl Window {
         self.delayed_until.get(key).copied()
     }
 
+    /// Returns the steady time until which the first message with an id is delayed.
+    pub(crate) fn delayed_by_id(&self, id: &MessageId) -> Option<u64> {
+        let first = self.delayed_ids.range((*id, 0, [0; 9])..).next();
+        first.filter(|(known, ..)| known == id).map(|(_, until_ms, _)| *until_ms)
+    }
+
     /// Messages that are kept back and do not persist, each with its steady time.
     pub(crate) fn delayed_in_memory(&self) -> impl Iterator<Item = (&MessageKey, &Held, u64)> {
-        self.delayed.iter().filter_map(|((until_ms, key), held)| Some((key, held.as_ref()?, *until_ms)))
+        self.delayed.iter().filter_map(|((until_ms, key), (_, held))| Some((key, held.as_ref()?, *until_ms)))
     }
 
     /// Makes messages available whose steady time has come, within the bounds of [`Self::trim`]; `read` reads one that persists. Returns the time when the
@@ -299,19 +311,20 @@ impl Window {
         (messages_max, bytes_max): (usize, usize),
         read: &mut dyn FnMut(&MessageKey) -> Result<Option<Value>, StoreError>,
     ) -> Result<Option<u64>, StoreError> {
-        while let Some(((until_ms, key), _)) = self.delayed.first_key_value() {
-            let (until_ms, key) = (*until_ms, *key);
+        while let Some(((until_ms, key), (id, _))) = self.delayed.first_key_value() {
+            let (until_ms, key, id) = (*until_ms, *key, *id);
             if until_ms > now_ms {
                 return Ok(Some(until_ms));
             }
             let held = match self.delayed.get(&(until_ms, key)) {
-                Some(Some(held)) => Some(held.clone()),
+                Some((_, Some(held))) => Some(held.clone()),
                 // Reading on will find it.
                 _ if self.horizon.is_some_and(|horizon| key > horizon) => None,
                 _ => read(&key)?.map(|value| Held { value, persistence: Persistence::Persistent }),
             };
             self.delayed.remove(&(until_ms, key));
             self.delayed_until.remove(&key);
+            self.delayed_ids.remove(&(id, until_ms, key));
             if let Some(held) = held {
                 self.add(key, held);
                 self.trim(messages_max, bytes_max);

@@ -2,8 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
-use quayline_store::queue::{FAILED_ON, GetWait, Message, QueueDefinition, QueueKind, RetryOutcome, Select};
+use quayline_store::queue::{
+    FAILED_ON, GetWait, Message, Persistence, Polled, Queue, QueueDefinition, QueueKind, RetryOutcome, Select,
+};
 use quayline_store::{
     Access, Batch, Completion, Direction, Engine, EngineFacts, FullKey, KeyRange, LoadSource, ManualClock,
     MemoryEngine, Page, PageLimit, Position, Snapshot, Space, Store, StoreError, StoreLimits, Value,
@@ -215,4 +218,83 @@ fn a_full_queue_counts_no_rollback_of_a_retry_or_a_move() {
     let unit = store.begin().expect("a unit");
     let left = dead.browse(&unit, None, 9).expect("readable");
     assert_eq!((left.len(), left[0].message.backout_count), (1, 0));
+}
+
+/// Returns the time at which a message that fits may come.
+fn due(store: &Store, queue: &Queue, select: Select) -> Option<u64> {
+    let mut unit = store.begin().expect("a unit");
+    match queue.poll_get(&mut unit, select, Waker::noop()).expect("polled") {
+        Polled::Nothing { due_ms } => due_ms,
+        Polled::Message(message) => panic!("{message:?}"),
+    }
+}
+
+/// The next retry of any message was that of each message that is searched by its id, so that a reader took one that had left the queue for one that waits.
+#[test]
+fn the_retry_of_another_message_is_not_that_of_a_message_that_is_gone() {
+    let (store, _) = opened();
+    define(&store, [QueueDefinition { retry_ms: 600_000, retry_ms_max: 600_000, ..QueueDefinition::local("Q") }]);
+    let queue = store.queue("Q").expect("opened");
+    let (paused, gone) = (store.new_message_id(), store.new_message_id());
+    for persistence in [Persistence::Persistent, Persistence::NotPersistent] {
+        put(&store, "Q", &Message { id: paused, persistence, ..Message::new(*b"paused") });
+        let mut unit = store.begin().expect("a unit");
+        queue.get(&mut unit, Select::First, GetWait::No).expect("got");
+        unit.roll_back();
+        let due = |queue: &Queue, select| due(&store, queue, select);
+        assert!(due(&queue, Select::First).is_some() && due(&queue, Select::Id(paused)).is_some(), "{persistence:?}");
+        assert_eq!(due(&queue, Select::Id(gone)), None, "{persistence:?}");
+        queue.end_pauses().expect("ended");
+        let mut unit = store.begin().expect("a unit");
+        queue.get(&mut unit, Select::Id(paused), GetWait::No).expect("due");
+        assert_eq!(due(&queue, Select::Id(paused)), None, "{persistence:?}");
+        unit.commit().expect("committed");
+    }
+}
+
+fn news(store: &Store) -> Queue {
+    let topic =
+        QueueDefinition { kind: QueueKind::Topic(vec!["A".into(), "B".into()]), ..QueueDefinition::local("NEWS") };
+    define(store, [QueueDefinition::local("A"), QueueDefinition::local("B"), topic]);
+    store.queue("NEWS").expect("opened")
+}
+
+/// Each message that the move got came back to the queue, so the move had no end.
+#[test]
+fn a_queue_does_not_move_its_messages_to_a_topic_to_which_it_subscribes() {
+    let (store, _) = opened();
+    let topic = news(&store);
+    put(&store, "A", &Message::new(*b"one"));
+    let queue = store.queue("A").expect("opened");
+    for (other, text) in [(&topic, "NEWS is a topic"), (&queue, "A is the same queue")] {
+        // Without the refusal, a limit ends the move.
+        let stopped = queue.move_to(&store, other, 1_000).expect_err("refused");
+        assert_eq!(stopped.done, 0);
+        assert!(stopped.error.to_string().starts_with(text), "{}", stopped.error);
+        assert_eq!(stopped.error.finding().hint.as_deref(), Some("name another queue"));
+    }
+    assert_eq!(queue.facts().expect("facts").depth, 1);
+    define(&store, [QueueDefinition::local("OTHER")]);
+    put(&store, "OTHER", &Message::new(*b"two"));
+    assert_eq!(store.queue("OTHER").expect("opened").move_to(&store, &topic, 1_000).expect("moved"), 1);
+    assert_eq!(queue.facts().expect("facts").depth, 2);
+}
+
+/// The message stayed on the first queues of the topic, and a caller that handled the failure committed it.
+#[test]
+fn a_topic_puts_a_message_on_all_queues_or_on_none() {
+    let limits = StoreLimits { unit_bytes_max: 10_000, ..StoreLimits::default() };
+    let clock = Arc::new(ManualClock::new(1_000_000, 1));
+    let store = Store::open(Arc::new(MemoryEngine::new()), clock, limits, Access::Write).expect("a new store");
+    let topic = news(&store);
+    let depth = |name: &str| store.queue(name).expect("opened").facts().expect("facts").depth;
+    let mut unit = store.begin().expect("a unit");
+    store.queue("A").expect("opened").put(&mut unit, &Message::new([7; 100])).expect("put");
+    // There is room for one of the two.
+    topic.put(&mut unit, &Message::new([7; 7_000])).expect_err("refused");
+    store.queue("B").expect("opened").put(&mut unit, &Message::new([7; 7_000])).expect("there is room again");
+    unit.commit().expect("committed");
+    assert_eq!((depth("A"), depth("B")), (1, 1));
+    put(&store, "NEWS", &Message::new(*b"news"));
+    assert_eq!((depth("A"), depth("B")), (2, 2));
 }
