@@ -15,7 +15,7 @@ fn texts_of_two_views_are_not_compared_as_numbers() {
         ("t", r#"{"A":"12","B":"00012"}"#, false),
         ("t", r#"{"A":"12","B":"12"}"#, true),
         ("m", r#"{"A":1,"B":"1"}"#, false),
-                ("m", r#"{"A":1,"B":"01"}"#, true),
+        ("m", r#"{"A":1,"B":"01"}"#, true),
         ("n", r#"{"A":7,"B":7.0}"#, true),
     ] {
         world.write("d.json", document);

@@ -22,7 +22,7 @@ use crate::plan::{
 };
 use crate::{BadValue, FieldValues, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
 use names::{Name, Names};
-use select::{Selection, resolve_one};
+use select::{Selection, case_twice, choice_twice, resolve_one};
 
 impl RecordPlan {
     /// Compiles `layout` as `interface` selects it.
@@ -255,24 +255,12 @@ impl Compiler<'_> {
             });
             let cases: Vec<(String, FieldIndex)> = cases.collect();
             let slot = self.slot(by);
-            let twice = cases.iter().enumerate().find(|(at, (value, view))| {
-                cases[..*at].iter().any(|(earlier, other)| earlier == value && other != view)
-            });
-            if let Some((_, (value, _))) = twice {
-                let message = format!("two cases of the choice by `{}` have the value {value}", choice.by);
-                self.contradiction(message, "give each value one view");
-            }
+            self.findings.extend(case_twice(&choice.by, &cases));
             let spec = ChoiceSpec { slot, cases, is_number, otherwise: otherwise.flatten() };
             if self.choices.insert(storage, spec).is_some() {
-                let message = format!("two choices name the storage of `{}`", self.layout.field(storage).name);
-                self.contradiction(message, "write one [[choose]] for the storage, with the cases of both");
+                self.findings.push(choice_twice(&self.layout.field(storage).name));
             }
         }
-    }
-
-    /// Reports two parts of the interface that say different things.
-    fn contradiction(&mut self, message: String, hint: &'static str) {
-        self.findings.push(Finding::error(Code("PLN-009"), Fault::Config, message).hint(hint));
     }
 
     /// Formats a case like the selector's value: `01` is `1` for a number.

@@ -51,9 +51,7 @@ impl Selection {
                 {
                     let message =
                         format!("`{}` and `{}` are one field, and the rules give two {what}", other.field, rule.field);
-                    findings.push(
-                        Finding::error(Code("PLN-009"), Fault::Config, message).hint("remove one of the two rules"),
-                    );
+                    findings.push(two_meanings(message, "remove one of the two rules"));
                 }
                 before.push(rule);
             }
@@ -87,6 +85,27 @@ impl Selection {
             self.date[field] = Some((date.clone(), rule.field.clone()));
         }
     }
+}
+
+/// Returns the finding of two parts of the interface that say different things.
+fn two_meanings(message: String, hint: &'static str) -> Finding {
+    Finding::error(Code("PLN-009"), Fault::Config, message).hint(hint)
+}
+
+/// Reports a storage with two choices.
+pub(super) fn choice_twice(storage: &str) -> Finding {
+    let message = format!("two choices name the storage of `{storage}`");
+    two_meanings(message, "write one [[choose]] for the storage, with the cases of both")
+}
+
+/// Reports a value of a choice that has two views, such as `1` and `01` of a number.
+pub(super) fn case_twice(by: &str, cases: &[(String, FieldIndex)]) -> Option<Finding> {
+    let (_, (value, _)) = cases
+        .iter()
+        .enumerate()
+        .find(|(at, (value, view))| cases[..*at].iter().any(|(earlier, other)| earlier == value && other != view))?;
+    let message = format!("two cases of the choice by `{by}` have the value {value}");
+    Some(two_meanings(message, "give each value one view"))
 }
 
 /// Returns what two rules of one field say differently.
