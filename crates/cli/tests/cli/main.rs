@@ -53,6 +53,7 @@ mod queue_admin;
 mod queue_http;
 mod queue_serve;
 mod record_files;
+mod record_rules;
 mod records_api;
 mod serve;
 mod source_limits;

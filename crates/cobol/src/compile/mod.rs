@@ -22,7 +22,7 @@ use crate::plan::{
 };
 use crate::{BadValue, FieldValues, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
 use names::{Name, Names};
-use select::{Selection, resolve_one};
+use select::{Selection, case_twice, choice_twice, resolve_one};
 
 impl RecordPlan {
     /// Compiles `layout` as `interface` selects it.
@@ -253,9 +253,13 @@ impl Compiler<'_> {
             let cases = cases.into_iter().filter_map(|(value, view)| {
                 Some((if is_number { self.numeric_case(by, value) } else { value }, view?))
             });
-            let cases = cases.collect();
+            let cases: Vec<(String, FieldIndex)> = cases.collect();
             let slot = self.slot(by);
-            self.choices.insert(storage, ChoiceSpec { slot, cases, is_number, otherwise: otherwise.flatten() });
+            self.findings.extend(case_twice(&choice.by, &cases));
+            let spec = ChoiceSpec { slot, cases, is_number, otherwise: otherwise.flatten() };
+            if self.choices.insert(storage, spec).is_some() {
+                self.findings.push(choice_twice(&self.layout.field(storage).name));
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 //! Rules of an interface, matched against a layout.
 
+use std::collections::BTreeMap;
+
 use quayline_core::{Code, DatePattern, Fault, Finding};
 
 use crate::layout::{Field, FieldIndex, Layout};
-use crate::{FieldValues, Interface, NullAs};
+use crate::{FieldRule, FieldValues, Interface, NullAs};
 
 /// Choices of the interface for each field.
 pub(crate) struct Selection {
@@ -33,27 +35,25 @@ impl Selection {
             values: vec![None; n],
             date: vec![None; n],
         };
-        for rule in &interface.fields {
+        // Rules that name a field itself win over those of a `*`.
+        let (of_many, of_one): (Vec<_>, Vec<_>) = interface.fields.iter().partition(|rule| rule.field.contains('*'));
+        for rule in of_many {
             for field in resolve(layout, &rule.field, "interface rule", findings) {
-                let i = field.index();
-                if rule.include.is_some() {
-                    selection.explicit[i] = rule.include;
+                selection.apply(rule, field.index());
+            }
+        }
+        let mut said: BTreeMap<usize, Vec<&FieldRule>> = BTreeMap::new();
+        for rule in of_one {
+            for field in resolve(layout, &rule.field, "interface rule", findings) {
+                selection.apply(rule, field.index());
+                let before = said.entry(field.index()).or_default();
+                if let Some((other, what)) = before.iter().find_map(|other| Some((other, contradiction(other, rule)?)))
+                {
+                    let message =
+                        format!("`{}` and `{}` are one field, and the rules give two {what}", other.field, rule.field);
+                    findings.push(two_meanings(message, "remove one of the two rules"));
                 }
-                if let Some(rename) = &rule.rename {
-                    selection.rename[i] = Some(rename.clone());
-                }
-                if let Some(default) = &rule.default {
-                    selection.default[i] = Some(default.clone());
-                }
-                if rule.null.is_some() {
-                    selection.null[i] = rule.null;
-                }
-                if rule.values.is_some() {
-                    selection.values[i] = rule.values;
-                }
-                if let Some(date) = &rule.date {
-                    selection.date[i] = Some((date.clone(), rule.field.clone()));
-                }
+                before.push(rule);
             }
         }
         for (from, _) in &interface.prefixes {
@@ -69,6 +69,59 @@ impl Selection {
         }
         selection
     }
+
+    /// Applies what a rule says about a field.
+    fn apply(&mut self, rule: &FieldRule, field: usize) {
+        self.explicit[field] = rule.include.or(self.explicit[field]);
+        if let Some(rename) = &rule.rename {
+            self.rename[field] = Some(rename.clone());
+        }
+        if let Some(default) = &rule.default {
+            self.default[field] = Some(default.clone());
+        }
+        self.null[field] = rule.null.or(self.null[field]);
+        self.values[field] = rule.values.or(self.values[field]);
+        if let Some(date) = &rule.date {
+            self.date[field] = Some((date.clone(), rule.field.clone()));
+        }
+    }
+}
+
+/// Returns the finding of two parts of the interface that say different things.
+fn two_meanings(message: String, hint: &'static str) -> Finding {
+    Finding::error(Code("PLN-009"), Fault::Config, message).hint(hint)
+}
+
+/// Reports a storage with two choices.
+pub(super) fn choice_twice(storage: &str) -> Finding {
+    let message = format!("two choices name the storage of `{storage}`");
+    two_meanings(message, "write one [[choose]] for the storage, with the cases of both")
+}
+
+/// Reports a value of a choice that has two views, such as `1` and `01` of a number.
+pub(super) fn case_twice(by: &str, cases: &[(String, FieldIndex)]) -> Option<Finding> {
+    let (_, (value, _)) = cases
+        .iter()
+        .enumerate()
+        .find(|(at, (value, view))| cases[..*at].iter().any(|(earlier, other)| earlier == value && other != view))?;
+    let message = format!("two cases of the choice by `{by}` have the value {value}");
+    Some(two_meanings(message, "give each value one view"))
+}
+
+/// Returns what two rules of one field say differently.
+fn contradiction(a: &FieldRule, b: &FieldRule) -> Option<&'static str> {
+    fn differ<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
+        a.is_some() && b.is_some() && a != b
+    }
+    let found = [
+        (differ(&a.include, &b.include), "inclusions"),
+        (differ(&a.rename, &b.rename), "names"),
+        (differ(&a.default, &b.default), "defaults"),
+        (differ(&a.null, &b.null), "forms of null"),
+        (differ(&a.values, &b.values), "forms of values"),
+        (differ(&a.date, &b.date), "dates"),
+    ];
+    found.into_iter().find_map(|(is, what)| is.then_some(what))
 }
 
 /// Returns the only field that `name` matches, and reports an error unless exactly one matches.

@@ -9,12 +9,21 @@ pub(super) fn owned(value: Value<'_>) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Returns whether a value kept by [`owned`] is the same as another, by [`same`].
-pub(super) fn same_as(kept: &[u8], value: Value<'_>) -> bool {
-    same(Value::Text(kept.into()), value)
+/// Returns whether a value kept by [`owned`] is the value that an item's bytes hold, by [`is_said`].
+pub(super) fn same_as(kept: &[u8], said: Value<'_>) -> bool {
+    is_said(said, Value::Text(kept.into()))
 }
 
-/// Returns whether two values are the same: numbers by value, with -0 different from 0, and text character by character.
+/// Returns whether a document's value is the one that an item's bytes hold. An item of text decides character by character: `12` and `012` are
+/// two texts.
+pub(super) fn is_said(said: Value<'_>, value: Value<'_>) -> bool {
+    if let Value::Text(run) | Value::Ascii(run) = said {
+        return text(value, &mut Vec::new()).is_some_and(|given| given == run.bytes());
+    }
+    same(said, value)
+}
+
+/// Returns whether two values are the same: numbers by value, with -0 different from 0, and other text character by character.
 pub(super) fn same(a: Value<'_>, b: Value<'_>) -> bool {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     let (Some(left), Some(right)) = (text(a, &mut left), text(b, &mut right)) else { return false };

@@ -112,6 +112,8 @@ struct Deferred {
     at: usize,
     /// `None` for null.
     value: Option<Vec<u8>>,
+    /// The value is the bytes themselves, or the name of a condition with these bytes.
+    is_raw: bool,
 }
 
 /// An item that the document has.
@@ -367,12 +369,13 @@ impl State {
     fn settle(&mut self, plan: &Plan) {
         let mut kept = Vec::new();
         slide::kept(plan, &self.image, &mut kept);
-        for Deferred { fault, item: index, at, value } in core::mem::take(&mut self.deferred) {
+        for Deferred { fault, item: index, at, value, is_raw } in core::mem::take(&mut self.deferred) {
             let item = &plan.items[index as usize];
             let mut text = Vec::new();
             let bytes = slide::position(&kept, at).and_then(|at| self.record.get(at..at + item.size));
             let mut scratch = Scratch::default();
             let right = match (bytes, &value) {
+                (Some(bytes), Some(value)) if is_raw => bytes == value || is_same_number(plan, item, bytes, value),
                 (Some(bytes), Some(value)) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch)
                     .is_ok_and(|read| agree::same_as(value, read)),
                 // Bytes that are not a value, or that the record does not have, were read as null.
@@ -476,7 +479,7 @@ impl State {
         // The bytes of an earlier view may read as this value although this view would write it differently.
         if self.written[range.clone()].iter().all(|written| *written)
             && read(plan, item, &loaded(plan, &self.image[range.clone()]), 0, &mut scratch)
-                .is_ok_and(|said| agree::same(said, value))
+                .is_ok_and(|said| agree::is_said(said, value))
         {
             return Ok(());
         }
@@ -815,7 +818,8 @@ impl State {
         if (kept.is_some() || matches!(value, Value::Null))
             && let Some(fault) = self.faults.drain(known..).next()
         {
-            self.deferred.push(Deferred { fault, item, at, value: kept });
+            let is_raw = matches!(value, Value::Raw(_));
+            self.deferred.push(Deferred { fault, item, at, value: kept, is_raw });
         }
     }
 
@@ -854,6 +858,17 @@ fn named<'v>(plan: &'v Plan, item: ItemIndex, value: Value<'v>) -> Value<'v> {
         Some((_, bytes)) => Value::Raw(bytes),
         None => value,
     }
+}
+
+/// Returns whether the bytes of an item and those of its condition hold the same number, as with another sign code.
+fn is_same_number(plan: &Plan, item: &Item, bytes: &[u8], condition: &[u8]) -> bool {
+    let [mut left, mut right] = [Scratch::default(), Scratch::default()];
+    if item.form != ItemForm::Named || condition.len() != item.size {
+        return false;
+    }
+    let (bytes, condition) = (loaded(plan, bytes), loaded(plan, condition));
+    let said = read(plan, item, &bytes, 0, &mut left);
+    said.is_ok_and(|said| read(plan, item, &condition, 0, &mut right).is_ok_and(|value| agree::is_said(said, value)))
 }
 
 fn target_is_list(plan: &Plan, node: NodeId) -> bool {

@@ -1,7 +1,7 @@
 //! Telling a record's type by some of its bytes.
 
 use quayline_charset::Charset;
-use quayline_cobol::layout::{ByteOrder, Encoding, FieldIndex, FieldKind, Layout, ZonedSign};
+use quayline_cobol::layout::{ByteOrder, Encoding, FieldIndex, FieldKind, Layout, OverpunchVariant, ZonedSign};
 
 /// Test whether a record has one of some values at a position.
 #[derive(Clone, Debug)]
@@ -19,12 +19,13 @@ pub(crate) struct Test {
 const SHOWN_MAX: usize = 16;
 
 /// Form in which bytes are compared with values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Form {
     /// Text without surrounding blanks.
     Text,
-    /// Zoned digits, the last of which may have a sign; values are numbers as [`Test::number`] returns them.
-    Zoned { signed: bool },
+    /// Zoned digits, the last of which may have a sign of this form in ASCII data; values are numbers as [`Test::number`] returns them. With
+    /// BLANK WHEN ZERO, spaces are 0.
+    Zoned { signed: bool, blank: bool, overpunch: OverpunchVariant },
     /// Packed digits, with or without a sign nibble at the end. A leading pad nibble is not part of the number.
     Packed { sign: bool, digits: usize, signed: bool },
     /// A binary number; values are 16 bytes, big-endian, two's complement.
@@ -69,8 +70,16 @@ impl Test {
         }
         let form = match encoding {
             Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean => Form::Text,
-            Encoding::Zoned { scale: 0, sign: ZonedSign::Unsigned, .. } => Form::Zoned { signed: false },
-            Encoding::Zoned { scale: 0, sign: ZonedSign::TrailingOverpunch, .. } => Form::Zoned { signed: true },
+            Encoding::Zoned {
+                scale: 0,
+                sign: sign @ (ZonedSign::Unsigned | ZonedSign::TrailingOverpunch),
+                blank_when_zero,
+                ..
+            } => Form::Zoned {
+                signed: *sign == ZonedSign::TrailingOverpunch,
+                blank: *blank_when_zero,
+                overpunch: layout.dialect.overpunch,
+            },
             Encoding::Packed { scale: 0, digits, signed } => {
                 Form::Packed { sign: true, digits: usize::from(*digits), signed: *signed }
             }
@@ -92,6 +101,15 @@ impl Test {
         let values = written.iter().map(|value| form.value(value.trim(), charset, length)).collect::<Option<Vec<_>>>();
         let written = written.iter().map(|value| value.trim().to_owned()).collect();
         Ok(Test { offset, length, form, values: values.ok_or(Unfit::Value)?, written, charset })
+    }
+
+    /// Returns the first value that this test and another take from the same bytes in the same form, as the user wrote it.
+    pub(crate) fn shared_value(&self, other: &Test) -> Option<&str> {
+        if (self.offset, self.length, self.form) != (other.offset, other.length, other.form) {
+            return None;
+        }
+        let shared = self.values.iter().position(|value| other.values.contains(value))?;
+        self.written.get(shared).map(String::as_str)
     }
 
     /// Returns the values as the user wrote them.
@@ -156,8 +174,11 @@ impl Test {
     /// Returns a zoned or packed number as text: a minus sign, and digits without leading zeros, none for zero. Returns `None` for other bytes.
     fn number(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (digits, is_negative, signed) = match self.form {
-            Form::Zoned { signed } => {
-                let (digits, is_negative) = self.zoned(bytes)?;
+            Form::Zoned { blank: true, .. } if bytes.iter().all(|byte| self.charset.space() == [*byte]) => {
+                return Some(Vec::new());
+            }
+            Form::Zoned { signed, overpunch, .. } => {
+                let (digits, is_negative) = self.zoned(bytes, overpunch)?;
                 (digits, is_negative, signed)
             }
             Form::Packed { sign, digits, signed } => {
@@ -179,20 +200,21 @@ impl Test {
     }
 
     /// Returns the digits of a zoned number, and whether its sign is minus; `None` for other bytes.
-    fn zoned(&self, bytes: &[u8]) -> Option<(Vec<u8>, bool)> {
+    fn zoned(&self, bytes: &[u8], overpunch: OverpunchVariant) -> Option<(Vec<u8>, bool)> {
         let is_ebcdic = matches!(self.charset, Charset::SingleByte(page) if page.is_ebcdic());
         let zone = if is_ebcdic { 0xf0 } else { 0x30 };
         let (last, others) = bytes.split_last()?;
-        // Overpunch: zones of EBCDIC; in ASCII data, `{` and `A` to `I` for plus, `}` and `J` to `R` or `p` to `y` for minus.
+        // Overpunch: zones of EBCDIC; in ASCII data, `{` and `A` to `I` for plus and `}` and `J` to `R` for minus, or `p` to `y` for minus.
+        let of_ebcdic = overpunch == OverpunchVariant::Ebcdic;
         let (digit, is_negative) = match (is_ebcdic, *last) {
             (_, byte) if byte & 0xf0 == zone => (byte & 0x0f, false),
             (true, byte) if matches!(byte & 0xf0, 0xa0 | 0xc0 | 0xe0) => (byte & 0x0f, false),
             (true, byte) if matches!(byte & 0xf0, 0xb0 | 0xd0) => (byte & 0x0f, true),
-            (false, b'{') => (0, false),
-            (false, byte @ b'A'..=b'I') => (byte - b'A' + 1, false),
-            (false, b'}') => (0, true),
-            (false, byte @ b'J'..=b'R') => (byte - b'J' + 1, true),
-            (false, byte @ b'p'..=b'y') => (byte - b'p', true),
+            (false, b'{') if of_ebcdic => (0, false),
+            (false, byte @ b'A'..=b'I') if of_ebcdic => (byte - b'A' + 1, false),
+            (false, b'}') if of_ebcdic => (0, true),
+            (false, byte @ b'J'..=b'R') if of_ebcdic => (byte - b'J' + 1, true),
+            (false, byte @ b'p'..=b'y') if !of_ebcdic => (byte - b'p', true),
             _ => return None,
         };
         if !others.iter().all(|byte| byte & 0xf0 == zone) {
@@ -238,7 +260,7 @@ impl Form {
                 charset.encode_into(text, &mut bytes).ok()?;
                 Some(bytes)
             }
-            Form::Zoned { signed } | Form::Packed { signed, .. } => {
+            Form::Zoned { signed, .. } | Form::Packed { signed, .. } => {
                 let (is_negative, digits) = match text.strip_prefix('-') {
                     Some(digits) => (true, digits),
                     None => (false, text),

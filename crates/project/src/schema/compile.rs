@@ -75,6 +75,7 @@ impl Compiler<'_> {
         self.unused_rules(rules);
         let drafts: Vec<Option<Draft>> = rules.types.iter().map(|of_type| self.draft(rules, of_type)).collect();
         let drafts: Vec<Draft> = drafts.into_iter().collect::<Option<_>>()?;
+        self.values_twice(&drafts, rules);
         let root = self.file.interface.wrapper.clone().unwrap_or_else(|| "RECORD".to_owned());
         let mut composer = Composer {
             drafts: &drafts,
@@ -117,6 +118,19 @@ impl Compiler<'_> {
             has_required: false,
             source_limits: None,
         })
+    }
+
+    /// Reports types that an earlier type hides: both recognise a record by the same bytes, which may be written as `1` and `01`.
+    fn values_twice(&mut self, drafts: &[Draft], rules: &RecordRules) {
+        for (at, (draft, of_type)) in drafts.iter().zip(&rules.types).enumerate() {
+            let before = || drafts[..at].iter().flat_map(|earlier| &earlier.tests);
+            let shared = draft.tests.iter().find_map(|test| before().find_map(|earlier| test.shared_value(earlier)));
+            if let Some(value) = shared {
+                let message = format!("the value {value} already identifies an earlier type");
+                let finding = Finding::error(codes::VALUE_TWICE, Fault::Config, message).at(of_type.place.clone());
+                self.find(finding.hint("give each type values of its own"));
+            }
+        }
     }
 
     fn draft(&mut self, rules: &RecordRules, of_type: &RecordType) -> Option<Draft> {
