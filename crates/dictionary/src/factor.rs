@@ -234,7 +234,7 @@ impl Factor<'_> {
             component: narrow(component),
             name: placed.name.clone().filter(|name| used && Some(name) != own_name),
             requirement: (placed.requirement != base.requirement).then_some(placed.requirement),
-            repeat: (used && Some(placed.repeat) != base.repeat).then_some(placed.repeat),
+            repeat: (used && bounded(placed.repeat) != base.repeat).then_some(placed.repeat),
             ..ElementChange::default()
         };
         if used {
@@ -282,8 +282,13 @@ impl Shared {
 
     fn apply(&self, element: &mut ElementUse) {
         element.requirement = self.requirement.unwrap_or(Requirement::Optional);
-        element.repeat = Some(self.repeat.unwrap_or(1));
+        element.repeat = bounded(self.repeat.unwrap_or(1));
     }
+}
+
+/// Converts a number of repetitions; `None` is unbounded.
+fn bounded(repeat: u32) -> Option<u32> {
+    (repeat != u32::MAX).then_some(repeat)
 }
 
 /// Creates a code entry without a name or validity dates.

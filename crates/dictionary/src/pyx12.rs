@@ -313,7 +313,10 @@ impl MapReader<'_> {
             of: ElementOf::Element(id.clone()),
             name: element.property("name").map(str::to_owned),
             requirement,
-            repeat: self.count(element, "repeat")?.unwrap_or(1),
+            repeat: match element.property("repeat") {
+                None => 1,
+                Some(_) => self.count(element, "repeat")?.unwrap_or(u32::MAX),
+            },
             codes: None,
             data_type: None,
             min: None,

@@ -62,6 +62,17 @@ struct Particle<'a> {
     requirement: Requirement,
     max: Option<u32>,
     position: u32,
+    /// The repeated sequence that has other particles too. Their order within a repetition is lost.
+    repeated: Option<&'a XmlElement>,
+}
+
+/// Properties of the particles of a group that come from the groups around it.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    requirement: Requirement,
+    max: Option<u32>,
+    position: Option<u32>,
+    repeated: Option<&'a XmlElement>,
 }
 
 impl<'a> Schema<'a> {
@@ -117,7 +128,15 @@ impl<'a> Schema<'a> {
             return Err(self.refused(of, &format!("elements are nested deeper than {DEPTH_MAX}")));
         }
         let mut items = Vec::new();
+        let mut told = None;
         for particle in self.particles(of)? {
+            if let Some(group) = particle.repeated.filter(|group| told.replace(group.at) != Some(group.at)) {
+                let message = format!(
+                    "{} repeats a sequence of several elements; the guide allows them in any order",
+                    of.attribute("name").unwrap_or("the message")
+                );
+                self.findings.push(self.source.warning(codes::NOT_CARRIED_OVER, group.at, message));
+            }
             self.count += 1;
             if self.count > ITEMS_MAX {
                 return Err(self.refused(of, &format!("more than {ITEMS_MAX} segments and loops")));
@@ -302,7 +321,8 @@ impl<'a> Schema<'a> {
     fn particles(&self, of: &'a XmlElement) -> Result<Vec<Particle<'a>>, Findings> {
         let mut particles = Vec::new();
         if let Some(content) = self.content(of)? {
-            self.collect(content, Requirement::Mandatory, None, &mut particles)?;
+            let around = Around { requirement: Requirement::Mandatory, max: Some(1), position: None, repeated: None };
+            self.collect(content, around, &mut particles)?;
         }
         Ok(particles)
     }
@@ -310,18 +330,29 @@ impl<'a> Schema<'a> {
     fn collect(
         &self,
         group: &'a XmlElement,
-        requirement: Requirement,
-        position: Option<u32>,
+        around: Around<'a>,
         particles: &mut Vec<Particle<'a>>,
     ) -> Result<(), Findings> {
-        // The content of `all` or a `choice` has one place.
         let next = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX).saturating_mul(10);
-        let shared = position.or_else(|| (group.name != "sequence").then(|| next(particles.len())));
+        let own = self.max(group)?;
+        if own == Some(0) {
+            return Ok(());
+        }
+        let max = times(around.max, own);
+        let of_group = requirement_of(group, around.requirement);
+        let is_particle = |of: &&XmlElement| matches!(of.name.as_str(), "sequence" | "choice" | "all" | "element");
+        let is_alternating =
+            group.name == "sequence" && max != Some(1) && group.children.iter().filter(is_particle).count() > 1;
+        let repeated = if is_alternating { Some(group) } else { around.repeated };
+        // The content of `all`, of a `choice` or of a repeated sequence has one place.
+        let is_together = group.name != "sequence" || is_alternating;
+        let position = around.position.or_else(|| is_together.then(|| next(particles.len())));
         for child in &group.children {
-            let optional = child.attribute("minOccurs") == Some("0") || group.name == "choice";
-            let requirement = if optional { Requirement::Optional } else { requirement };
+            let requirement = if group.name == "choice" { Requirement::Optional } else { of_group };
             match child.name.as_str() {
-                "sequence" | "choice" | "all" => self.collect(child, requirement, shared, particles)?,
+                "sequence" | "choice" | "all" => {
+                    self.collect(child, Around { requirement, max, position, repeated }, particles)?;
+                }
                 "element" => {
                     let element = match child.attribute("ref").map(local) {
                         Some(name) => self.named("element", name, child)?,
@@ -329,20 +360,28 @@ impl<'a> Schema<'a> {
                     };
                     let name =
                         element.attribute("name").ok_or_else(|| self.refused(child, "an element has no name"))?;
-                    let max = match child.attribute("maxOccurs") {
-                        Some("unbounded") => None,
-                        Some(number) => {
-                            Some(number.parse().map_err(|_| self.refused(child, "maxOccurs is not a number"))?)
-                        }
-                        None => Some(1),
-                    };
-                    let position = shared.unwrap_or_else(|| next(particles.len()));
-                    particles.push(Particle { element, name, requirement, max, position });
+                    let own = self.max(child)?;
+                    if own == Some(0) {
+                        continue;
+                    }
+                    let position = position.unwrap_or_else(|| next(particles.len()));
+                    let requirement = requirement_of(child, requirement);
+                    let max = times(max, own);
+                    particles.push(Particle { element, name, requirement, max, position, repeated });
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// Returns `maxOccurs`; `None` is unbounded.
+    fn max(&self, of: &XmlElement) -> Result<Option<u32>, Findings> {
+        match of.attribute("maxOccurs") {
+            Some("unbounded") => Ok(None),
+            Some(number) => number.parse().map(Some).map_err(|_| self.refused(of, "maxOccurs is not a number")),
+            None => Ok(Some(1)),
+        }
     }
 
     /// Returns the sequence, choice or all group of an element's type; `None` for simple content.
@@ -380,6 +419,16 @@ impl<'a> Schema<'a> {
     fn refused(&self, at: &XmlElement, message: &str) -> Findings {
         self.source.refused(codes::NOT_OF_THE_FORM, at.at, message)
     }
+}
+
+/// Returns the count of an element of a group: its own for each repetition of the group.
+fn times(group: Option<u32>, own: Option<u32>) -> Option<u32> {
+    Some(group?.saturating_mul(own?))
+}
+
+/// Returns the requirement on a part of a group.
+fn requirement_of(of: &XmlElement, group: Requirement) -> Requirement {
+    if of.attribute("minOccurs") == Some("0") { Requirement::Optional } else { group }
 }
 
 /// Returns the first element, or the first component of the first element, that has codes.

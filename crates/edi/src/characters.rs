@@ -25,6 +25,23 @@ pub(crate) enum Fit {
     Foreign,
 }
 
+/// Returns the first `most` characters of a value: those of UTF-8 if it is valid and `single_byte` is false, otherwise bytes.
+pub(crate) fn first_characters(value: &[u8], most: usize, single_byte: bool) -> &[u8] {
+    if value.len() <= most {
+        return value;
+    }
+    let text = match core::str::from_utf8(value) {
+        _ if single_byte => None,
+        Ok(text) => Some(text),
+        // The caller has cut the last character.
+        Err(error) if error.error_len().is_none() => core::str::from_utf8(&value[..error.valid_up_to()]).ok(),
+        Err(_) => None,
+    };
+    let Some(text) = text else { return &value[..most] };
+    let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
+    &value[..end]
+}
+
 impl Characters {
     /// Returns the set that the user names, otherwise the one that UNB names. X12 names none, which means ASCII.
     pub(crate) fn of(header: &Header, named: Option<Charset>) -> Self {

@@ -220,14 +220,13 @@ fn validation_by_guide_tells_what_is_wrong() {
         AK1*HC*1*005010X222A1~
         AK2*837*0001*005010X222A1~
         IK3*DMG*32*2010*8~
-        CTX*CLM01:QG1001~
         IK4*2*1251*8*19751331~
         IK3*CLM*34*2300*8~
         CTX*CLM01:QG1002~
         IK4*2*782*I12*86~
         IK5*R*5*I5~
         AK9*R*1*1*0~
-        SE*12*0001~
+        SE*11*0001~
         GE*1*77~
         IEA*1*000000077~
     "#]]

@@ -101,6 +101,39 @@ fn findings_and_acknowledgments_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// Regression: threads kept each fault of a block until its turn, 1.5 GB of them for a block in which every segment is faulty.
+#[test]
+fn threads_keep_few_faults_of_a_block() {
+    let world = examples();
+    let text = String::from_utf8(world.read("claims.x12")).expect("ASCII").replace('\n', "");
+    let (head, rest) = text.split_once("CLM*").expect("a claim");
+    let rest = rest.split_once("SE*").expect("a trailer").1;
+    // One transaction of several blocks, and many small ones: each segment is faulty, and then one in a thousand.
+    let of = |body: &str| format!("{head}{body}SE*{rest}");
+    let (isa, transaction) = text.split_once("ST*").expect("a transaction");
+    let (transaction, trailers) = transaction.split_once("GE*").expect("a trailer");
+    let small = transaction.replacen("CLM*", &("a~".repeat(300) + "CLM*"), 1);
+    world.write("large.x12", of(&"a~".repeat(3_000_000)));
+    world.write("mixed.x12", of(&("a~".repeat(9_000) + &"REF*D9*1~".repeat(700_000) + &"a~".repeat(5_000))));
+    world.write("small.x12", format!("{isa}{}GE*{trailers}", format!("ST*{small}").repeat(500)));
+    for (which, more) in [("--guide 837p.guide --ack 999", "--max-findings 1"), ("", "--max-findings 100000")] {
+        let run = |jobs: usize| {
+            let ack = if which.is_empty() { "" } else { "--ack-time 202604011200 --ack-output ack.x12" };
+            let line = format!(
+                "ulimit -v 600000; $Q validate large.x12 mixed.x12 small.x12 {which} {ack} {more} --jobs {jobs}"
+            );
+            let ran = world.shell(&line);
+            assert_eq!(ran.code, Some(1), "{}", ran.err());
+            let ack = if which.is_empty() { Vec::new() } else { world.read("ack.x12") };
+            (without_times(&ran.stdout), without_times(&ran.stderr), ack)
+        };
+        let one = run(1);
+        for jobs in [2, 3] {
+            assert!(one == run(jobs), "{which} {more} with {jobs} threads: {} and {}", one.1, run(jobs).1);
+        }
+    }
+}
+
 /// Costs are in the summary of `--json`.
 fn without_times(text: &[u8]) -> String {
     let text = String::from_utf8(text.to_vec()).expect("UTF-8");

@@ -46,6 +46,11 @@ impl Checker {
         Validator::new(ValidatorOptions { level, findings_max: usize::MAX, characters, ..ValidatorOptions::default() })
     }
 
+    /// Returns a checker with the same guides.
+    pub(crate) fn with(&self, validator: Validator) -> Self {
+        Checker { guides: self.guides.clone(), validator, faults: Vec::new() }
+    }
+
     /// Goes through a pass.
     #[inline]
     pub(crate) fn pass(

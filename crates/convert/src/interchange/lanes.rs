@@ -37,6 +37,10 @@ const BLOCK_BYTES_MIN: usize = 512 << 10;
 /// Bytes from which on a block ends anywhere. Transactions below that are checked side by side; longer ones in turns.
 const BLOCK_BYTES_MAX: usize = 5 << 20;
 
+/// Faults that a lane keeps of a block, with some 600 bytes each. The writing thread checks a block with more of them again, and reports them in
+/// pieces of this size.
+const FAULTS_MAX: usize = 4096;
+
 /// The state of [`Position`] inside a transaction.
 const INSIDE: u64 = 1;
 
@@ -130,19 +134,42 @@ pub(crate) struct Checked {
     /// For acknowledgments.
     recorded: Option<RecordedEvents>,
     is_last: bool,
+    /// True if the block has more than [`FAULTS_MAX`] faults. It then has only the counts.
+    is_overfull: bool,
+    again: Option<Box<Again>>,
 }
 
-impl Attachment for Checked {
-    fn memory(&self) -> usize {
-        const TEXTS: usize = 64;
-        let recorded = self.recorded.as_ref().map_or(0, RecordedEvents::memory);
-        self.faults.len() * (size_of::<(EdiFault, u64)>() + TEXTS) + recorded
+/// What the writing thread needs in order to check a block.
+#[derive(Debug)]
+struct Again {
+    bytes: Vec<u8>,
+    end: EndOfInput,
+    reader: EnvelopeReader,
+    checker: Checker,
+}
+
+/// Records for acknowledgments, or does not.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Acknowledges {
+    Yes,
+    No,
+}
+
+impl Checked {
+    fn new(pass: &EnvelopePass<'_>, acknowledges: Acknowledges) -> Self {
+        Checked {
+            counts: Counts::default(),
+            faults: Vec::new(),
+            transactions: Vec::new(),
+            recorded: (acknowledges == Acknowledges::Yes).then(|| RecordedEvents::new(pass)),
+            is_last: false,
+            is_overfull: false,
+            again: None,
+        }
     }
-}
 
-impl Listener for Checked {
     #[inline(always)]
-    fn on_event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
+    fn put(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) {
         self.counts.event(event);
         if !faults.is_empty() {
             self.faults.extend_from_slice(faults);
@@ -151,6 +178,31 @@ impl Listener for Checked {
         if let Some(recorded) = &mut self.recorded {
             recorded.event(event, pass, faults.len());
         }
+    }
+
+    #[cold]
+    fn drop_faults(&mut self) {
+        (self.faults, self.transactions, self.recorded) = (Vec::new(), Vec::new(), None);
+        self.is_overfull = true;
+    }
+}
+
+impl Attachment for Checked {
+    fn memory(&self) -> usize {
+        const TEXTS: usize = 512;
+        let recorded = self.recorded.as_ref().map_or(0, RecordedEvents::memory);
+        let again = self.again.as_ref().map_or(0, |again| again.bytes.len());
+        self.faults.len() * (size_of::<(EdiFault, u64)>() + TEXTS) + recorded + again
+    }
+}
+
+impl Listener for Checked {
+    #[inline(always)]
+    fn on_event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
+        if !faults.is_empty() && self.faults.len() + faults.len() > FAULTS_MAX {
+            self.drop_faults();
+        }
+        self.put(event, pass, if self.is_overfull { &[] } else { faults });
         Ok(())
     }
 
@@ -165,7 +217,7 @@ pub(super) struct CheckLane {
     reader: EnvelopeReader,
     checks: (ValidationLevel, CharacterRules),
     handoff: Arc<ValidatorHandoff>,
-    acknowledges: bool,
+    acknowledges: Acknowledges,
 }
 
 impl CheckLane {
@@ -174,7 +226,7 @@ impl CheckLane {
         reader: EnvelopeReader,
         checks: (ValidationLevel, CharacterRules),
         handoff: &Arc<ValidatorHandoff>,
-        acknowledges: bool,
+        acknowledges: Acknowledges,
     ) -> Self {
         CheckLane { checker, reader, checks, handoff: Arc::clone(handoff), acknowledges }
     }
@@ -187,21 +239,17 @@ impl Lane for CheckLane {
         let Units::Interchanges(part) = block.units else { unreachable!("the cutter makes parts of interchanges") };
         let (Some(before), false) = (&block.before.envelope, part.len == 0 && !part.is_last) else { return };
         let _panic_flag = PanicFlag(&self.handoff);
+        let mut at_start = None;
         if block.before.state == INSIDE {
             let Some(validator) = self.handoff.take(block.seq) else { return };
+            at_start = Some(validator.clone());
             self.checker.validator = validator;
         }
         self.reader.go_to(before);
         let input = &block.bytes[..part.len];
         let end = if part.is_last { EndOfInput::Yes } else { EndOfInput::No };
         let mut pass = self.reader.over(input, end);
-        let mut checked = Checked {
-            counts: Counts::default(),
-            faults: Vec::new(),
-            transactions: Vec::new(),
-            recorded: self.acknowledges.then(|| RecordedEvents::new(&pass)),
-            is_last: part.is_last,
-        };
+        let mut checked = Checked { is_last: part.is_last, ..Checked::new(&pass, self.acknowledges) };
         if let Err(error) = self.checker.pass(&mut pass, &mut checked) {
             lot.end = Some(error.findings().into());
         }
@@ -210,6 +258,11 @@ impl Lane for CheckLane {
         if block.after.state == INSIDE {
             let next = Checker::validator(self.checks.0, self.checks.1);
             self.handoff.put(block.seq + 1, core::mem::replace(&mut self.checker.validator, next));
+        }
+        if checked.is_overfull {
+            let validator = at_start.unwrap_or_else(|| Checker::validator(self.checks.0, self.checks.1));
+            let (reader, checker) = (EnvelopeReader::clone(before), self.checker.with(validator));
+            checked.again = Some(Box::new(Again { bytes: input.to_vec(), end, reader, checker }));
         }
         lot.attachment = Some(Box::new(checked));
     }
@@ -275,13 +328,10 @@ impl OrderedSink for OrderedReporter<'_> {
     fn write(&mut self, lot: &mut Lot, _clock: &mut Clock) -> Result<(), ConvertError> {
         let Some(attachment) = lot.attachment.take() else { return Ok(()) };
         let checked: Box<dyn Any> = attachment;
-        let checked: Box<Checked> = checked.downcast().expect("the lanes of a validation attach what they checked");
-        self.report(&checked)?;
-        if let Some(recorded) = &checked.recorded {
-            self.reporter.acknowledge(recorded, &checked.faults)?;
-        }
-        for (name, count) in &checked.counts.guides {
-            *self.reporter.counts.guides.entry(name.clone()).or_default() += count;
+        let mut checked: Box<Checked> = checked.downcast().expect("the lanes of a validation attach what they checked");
+        match checked.again.take() {
+            Some(again) => self.check(*again)?,
+            None => self.take(&checked)?,
         }
         self.bytes = lot.after.offset.0;
         self.ended |= checked.is_last;
@@ -298,7 +348,56 @@ impl OrderedSink for OrderedReporter<'_> {
     }
 }
 
+/// Reports the faults of a block piece by piece while it is checked.
+struct Pieces<'o, 'v> {
+    ordered: &'o mut OrderedReporter<'v>,
+    checked: Checked,
+}
+
+impl Listener for Pieces<'_, '_> {
+    #[inline(always)]
+    fn on_event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
+        self.checked.put(event, pass, faults);
+        if self.checked.faults.len() < FAULTS_MAX {
+            return Ok(());
+        }
+        let next = Checked::new(pass, self.ordered.acknowledges());
+        self.ordered.take(&core::mem::replace(&mut self.checked, next))
+    }
+
+    fn by_guide(&mut self, guide: &CompiledGuide) {
+        self.checked.counts.by_guide(guide);
+    }
+}
+
 impl OrderedReporter<'_> {
+    fn acknowledges(&self) -> Acknowledges {
+        if self.reporter.acknowledgment.is_some() { Acknowledges::Yes } else { Acknowledges::No }
+    }
+
+    /// Checks a block whose faults are too many to wait for their turn.
+    fn check(&mut self, again: Again) -> Result<(), ConvertError> {
+        let Again { bytes, end, mut reader, mut checker } = again;
+        let mut pass = reader.over(&bytes, end);
+        let checked = Checked::new(&pass, self.acknowledges());
+        let mut pieces = Pieces { ordered: self, checked };
+        checker.pass(&mut pass, &mut pieces)?;
+        let Pieces { ordered, checked } = pieces;
+        ordered.take(&checked)
+    }
+
+    /// Reports and acknowledges what was checked.
+    fn take(&mut self, checked: &Checked) -> Result<(), ConvertError> {
+        self.report(checked)?;
+        if let Some(recorded) = &checked.recorded {
+            self.reporter.acknowledge(recorded, &checked.faults)?;
+        }
+        for (name, count) in &checked.counts.guides {
+            *self.reporter.counts.guides.entry(name.clone()).or_default() += count;
+        }
+        Ok(())
+    }
+
     fn report(&mut self, checked: &Checked) -> Result<(), ConvertError> {
         let mut open = 0;
         for (fault, transaction) in checked.faults.iter().zip(&checked.transactions) {

@@ -12,7 +12,7 @@ use quayline_pipeline::{BLOCK_BYTES, Block, BlockReader, EdiPart, Lane, LaneFact
 use super::acknowledgment::AcknowledgmentFile;
 use super::check::{Checker, PassEnd};
 use super::feed::Feed;
-use super::lanes::{CheckLane, OrderedReporter, TransactionCutter};
+use super::lanes::{Acknowledges, CheckLane, OrderedReporter, TransactionCutter};
 use super::reporter::{Counts, Reporter};
 use crate::codes;
 use crate::conversion::Input;
@@ -171,7 +171,7 @@ impl Validation {
         clock.enter(Phase::Other);
         let (source, path, bytes_total) = open_input(&mut self.input, &self.name)?;
         let handoff = Arc::default();
-        let acknowledges = acknowledgment.is_some();
+        let acknowledges = if acknowledgment.is_some() { Acknowledges::Yes } else { Acknowledges::No };
         let lane = |_| {
             let characters = self.characters;
             let checker = Checker::new(self.guides.as_ref(), self.level, characters);

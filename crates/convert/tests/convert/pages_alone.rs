@@ -68,9 +68,13 @@ fn interchange() -> Vec<u8> {
 }
 
 fn kit(data: &[u8], page_bytes: usize, to: TargetFormat, lanes: usize) -> Kit {
+    kit_by(GUIDE, data, page_bytes, to, lanes)
+}
+
+fn kit_by(guide: &str, data: &[u8], page_bytes: usize, to: TargetFormat, lanes: usize) -> Kit {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("850.guide");
-    std::fs::write(&path, GUIDE).expect("written");
+    std::fs::write(&path, guide).expect("written");
     let set = read_guides(&[path], &Limits::default(), None).unwrap_or_else(|findings| panic!("{findings}"));
     let documents = Arc::new(GuideDocuments::new(set, NodeNames::References));
     let schema = Arc::new(Schema::edi_by_guide(&documents));
@@ -115,6 +119,41 @@ fn line_breaks_between_pages_are_in_the_rejects_of_any_number_of_lanes() {
                 assert!(kit.ok().tally.records_rejected > 0);
                 // The only transaction of the source, with its headers and trailers.
                 assert!(kit.text("rejects") == data, "pages of {page}, {lanes} lanes");
+            }
+        }
+    }
+}
+
+/// Regression: a lane took the elements of pages that other lanes read as right. It reported a rule whose sum lacked a wrong value of such a page.
+#[test]
+fn findings_of_pages_are_the_same_for_any_number_of_lanes() {
+    let guide = GUIDE.replacen("  324 M\n", "  324 M\n  212 O\n", 1)
+        + "rules\n  rule total \"the order is not the sum of its lines\"\n    BEG03 = sum(PO1/PO102)\n";
+    let line = |n: usize| match n {
+        3 => "PO1*3*X~".to_owned(),
+        // A segment that the guide does not have; a segment that has no terminator.
+        700 => "PO1*7005~ZZZ*1~".to_owned(),
+        1_200 => "PO1*1200*5MSG*WORDS~MSG**~".to_owned(),
+        _ => format!("PO1*{n}*1~"),
+    };
+    for wrong in [vec![3], vec![700], vec![1_200], vec![3, 700, 1_200], vec![]] {
+        let lines: String = (1..=2_000).map(|n| line(if wrong.contains(&n) { n } else { n.max(4) + 2_000 })).collect();
+        let text = format!(
+            "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~\
+             GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*NE*PO1*2001~{lines}SE*2003*0001~GE*1*1~IEA*1*000000001~"
+        );
+        let told = |lanes: usize, page: usize| {
+            let kit = kit_by(&guide, text.as_bytes(), page, jsonl(), lanes);
+            assert!(kit.ok().tally.records_rejected > 0);
+            kit.text("rejects.findings.jsonl")
+        };
+        for page in [300, 2 << 10] {
+            let one = told(1, page);
+            if wrong.iter().all(|n| *n == 3) {
+                assert_eq!(one.contains("EDI-130"), wrong.is_empty(), "{wrong:?}: {one}");
+            }
+            for lanes in [2, 3] {
+                assert_eq!(one, told(lanes, page), "{wrong:?}, pages of {page}, {lanes} lanes");
             }
         }
     }

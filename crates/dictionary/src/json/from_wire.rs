@@ -4,7 +4,7 @@ use quayline_core::{Fault, Finding, Place};
 use quayline_edi::Standard;
 use quayline_edi::guide::{
     CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,
-    Guide, Item, LoopUse, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse, SyntaxNote,
+    Guide, HlLevel, Item, LoopUse, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse, SyntaxNote,
 };
 
 use super::wire;
@@ -112,6 +112,9 @@ impl FromWire<'_> {
         if !item.items.is_empty() {
             self.fault(path, "a segment has `items`, which only loops have");
         }
+        if !item.levels.is_empty() {
+            self.fault(path, "a segment has `levels`, which only loops have");
+        }
         let changes = item
             .changes
             .into_iter()
@@ -142,13 +145,16 @@ impl FromWire<'_> {
         if item.items.first().is_none_or(|first| first.segment.is_none()) {
             self.fault(path, "the first of a loop's `items` is not a segment: expected the one that begins it");
         }
+        if let Some(level) = item.levels.iter().find(|level| !level.top && level.within.is_empty()) {
+            self.fault(path, format!("level {} has neither `top` nor `in`, its parent levels", level.code));
+        }
         LoopUse {
             id: item.loop_id.unwrap_or_default(),
             name: item.name,
             requirement: requirement(item.requirement),
             repeat: count(item.max),
             position: item.position,
-            levels: Vec::new(),
+            levels: item.levels.into_iter().map(level).collect(),
             items: self.items(&format!("{path}.items"), item.items),
         }
     }
@@ -210,6 +216,11 @@ fn code(code: wire::Code) -> CodeEntry {
         wire::Code::Plain(value) => CodeEntry { value, name: None, from: None, until: None },
         wire::Code::Full(wire::FullCode { value, name, from, until }) => CodeEntry { value, name, from, until },
     }
+}
+
+fn level(level: wire::Level) -> HlLevel {
+    let wire::Level { code, top, within } = level;
+    HlLevel { code, top, within }
 }
 
 fn rule(rule: wire::Rule) -> Rule {

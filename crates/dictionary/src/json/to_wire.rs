@@ -96,10 +96,15 @@ fn item(item: &Item) -> wire::Item {
             requirement: requirement(of.requirement),
             max: count(of.repeat),
             position: of.position,
+            levels: of.levels.iter().map(level).collect(),
             items: of.items.iter().map(self::item).collect(),
             ..wire::Item::default()
         },
     }
+}
+
+fn level(level: &guide::HlLevel) -> wire::Level {
+    wire::Level { code: level.code.clone(), top: level.top, within: level.within.clone() }
 }
 
 fn change(change: &guide::ElementChange) -> wire::Change {

@@ -188,7 +188,20 @@ pub(super) struct Item {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) notes: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) levels: Vec<Level>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) items: Vec<Item>,
+}
+
+/// A level of a loop of HL segments.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Level {
+    pub(super) code: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) top: bool,
+    #[serde(default, rename = "in", skip_serializing_if = "Vec::is_empty")]
+    pub(super) within: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]

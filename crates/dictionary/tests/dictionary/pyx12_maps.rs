@@ -84,6 +84,21 @@ fn twins_become_one_definition_with_qualifiers_and_changes() {
     );
 }
 
+/// Regression: an element or composite of any number of repetitions was allowed once.
+#[test]
+fn elements_repeat_as_the_map_says() {
+    let repeated =
+        |number: u32, repeat: &str| element(number, "93", "S", "").replace("<seq>", &format!("{repeat}<seq>"));
+    let elements = repeated(1, "") + &repeated(2, "<repeat>&gt;1</repeat>") + &repeated(3, "<repeat>5</repeat>");
+    let composite = "<composite><data_ele>C043</data_ele><usage>S</usage><repeat>&gt;1</repeat><seq>4</seq>".to_owned()
+        + &element(1, "93", "S", "")
+        + "</composite>";
+    let imported = import(&segment("STC", 10, &(elements + &composite))).expect("a map");
+    let uses = &imported.guides[0].dictionary.segments["STC"].elements;
+    let repeats: Vec<Option<u32>> = uses.iter().map(|usage| usage.repeat).collect();
+    assert_eq!(repeats, [Some(1), None, Some(5), None]);
+}
+
 #[test]
 fn wrappers_vanish_and_hierarchical_levels_tell_each_other_apart() {
     let hl = |code| {

@@ -128,6 +128,65 @@ fn what_a_schema_must_have_is_told() {
     );
 }
 
+/// Regression: the counts of groups were ignored, so that each alternative of a repeated choice was allowed once.
+#[test]
+fn groups_have_counts_too() {
+    let structure = |content: &str| -> String {
+        let segment = |tag: &str| {
+            format!(
+                r#"<xs:element name="{tag}"><xs:complexType><xs:sequence><xs:element name="{tag}01" type="xs:string"/></xs:sequence></xs:complexType></xs:element>"#
+            )
+        };
+        let text = format!(
+            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:annotation><xs:appinfo><guide standard="X12" version="005010" transaction="850"/></xs:appinfo></xs:annotation>
+  <xs:element name="Order"><xs:complexType>{content}</xs:complexType></xs:element>{}{}{}</xs:schema>"#,
+            segment("BEG"),
+            segment("REF"),
+            segment("DTM")
+        );
+        let imported = xsd::import(SourceText::new("mine.xsd", &text)).unwrap_or_else(|findings| panic!("{findings}"));
+        let body = crate::body(&imported.guides[0]);
+        let lines = body.lines().skip_while(|line| *line != "structure").skip(1).map(str::trim);
+        let mut seen: Vec<String> = lines.map(str::to_owned).collect();
+        seen.extend(imported.findings.iter().map(|finding| format!("{}: {}", finding.code, finding.message)));
+        seen.join("\n")
+    };
+    let (begin, reference, date) =
+        (r#"<xs:element ref="BEG"/>"#, r#"<xs:element ref="REF"/>"#, r#"<xs:element ref="DTM" maxOccurs="3"/>"#);
+    assert_eq!(
+        structure(&format!(
+            r#"<xs:sequence>{begin}<xs:choice minOccurs="0" maxOccurs="unbounded">{reference}{date}</xs:choice></xs:sequence>"#
+        )),
+        "segment BEG M 1 position 10\nsegment REF O * position 20\nsegment DTM O * position 20"
+    );
+    assert_eq!(
+        structure(&format!(
+            r#"<xs:sequence>{begin}<xs:choice maxOccurs="2">{reference}{date}</xs:choice></xs:sequence>"#
+        )),
+        "segment BEG M 1 position 10\nsegment REF O 2 position 20\nsegment DTM O 6 position 20"
+    );
+    // The order within a repetition of the sequence is lost, which the import reports. One element has none.
+    assert_eq!(
+        structure(&format!(
+            r#"<xs:sequence>{begin}<xs:sequence maxOccurs="2">{reference}{date}</xs:sequence></xs:sequence>"#
+        )),
+        "segment BEG M 1 position 10\nsegment REF M 2 position 20\nsegment DTM M 6 position 20\nDIC-020: Order repeats a sequence of several elements; the guide allows them in any order"
+    );
+    assert_eq!(
+        structure(&format!(
+            r#"<xs:sequence>{begin}<xs:sequence minOccurs="0" maxOccurs="5">{reference}</xs:sequence>{date}</xs:sequence>"#
+        )),
+        "segment BEG M 1 position 10\nsegment REF O 5 position 20\nsegment DTM M 3 position 30"
+    );
+    assert_eq!(
+        structure(&format!(
+            r#"<xs:sequence minOccurs="0">{begin}<xs:all maxOccurs="0">{reference}</xs:all>{date}</xs:sequence>"#
+        )),
+        "segment BEG O 1 position 10\nsegment DTM O 3 position 20"
+    );
+}
+
 #[test]
 fn a_cut_off_schema_is_refused() {
     for end in 0..ORDER.trim_end().len() {

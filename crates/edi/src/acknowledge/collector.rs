@@ -121,9 +121,7 @@ pub(super) struct Transaction {
     decision: Option<OnError>,
     /// The element that names units of business.
     pub(super) unit: Option<&'static BusinessUnit>,
-    /// Tag of the unit's segment; zeros without a unit.
-    watched: [u8; 3],
-    /// Last units: the segment that identifies each, and its value. Faults may be reported some segments late.
+    /// Last units: the segment that identifies each, and its value, which is empty where a unit ends. Faults may be reported some segments late.
     units: [(u64, Vec<u8>); UNITS_KEPT],
     /// Number of units so far.
     unit_count: usize,
@@ -238,10 +236,7 @@ impl Acknowledger {
         output: &mut impl AcknowledgmentOutput,
     ) {
         if event == Event::Segment && faults.is_empty() && self.transaction.is_open {
-            if let [a, b, c] = self.transaction.watched
-                && a != 0
-                && matches!(pass.segment().tag(), [x, y, z] if (*x, *y, *z) == (a, b, c))
-            {
+            if self.transaction.unit.is_some_and(|unit| unit.is_of(pass.segment().tag())) {
                 self.remember_unit(Content::of_segment(pass, self.transaction.unit));
             }
             return;
@@ -348,7 +343,6 @@ impl Acknowledger {
         transaction.security = None;
         transaction.decision = None;
         transaction.unit = None;
-        transaction.watched = [0; 3];
         transaction.unit_count = 0;
         match header.delimiters().standard {
             Standard::X12 => {
@@ -357,7 +351,6 @@ impl Acknowledger {
                 transaction.answered = in_group && !matches!(&kind[..], b"997" | b"999");
                 if self.group.answer == Some(Functional::Implementation) {
                     transaction.unit = BusinessUnit::of(header);
-                    transaction.watched = transaction.unit.map_or([0; 3], |unit| unit.tag);
                 }
             }
             Standard::Edifact => {
@@ -373,9 +366,14 @@ impl Acknowledger {
         }
     }
 
-    /// Records the business unit if the segment identifies one.
+    /// Records the business unit if the segment identifies one, and its end.
     fn remember_unit(&mut self, content: Content<'_>) {
         let (Content::Unit { segment, value }, Some(_)) = (content, self.transaction.unit) else { return };
+        let last = self.transaction.unit_count.checked_sub(1);
+        let is_between = last.is_none_or(|last| self.transaction.units[last % UNITS_KEPT].1.is_empty());
+        if value.is_empty() && is_between {
+            return;
+        }
         let (at, kept) = &mut self.transaction.units[self.transaction.unit_count % UNITS_KEPT];
         *at = segment;
         kept.clear();

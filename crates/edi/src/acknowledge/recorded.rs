@@ -90,7 +90,7 @@ impl RecordedEvents {
     pub fn event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: usize) {
         if event == Event::Segment && faults == 0 && pass.in_transaction() && self.style == Some(pass.style()) {
             match self.unit {
-                Some(unit) if pass.segment().tag() == unit.tag => {}
+                Some(unit) if unit.is_of(pass.segment().tag()) => {}
                 _ => return,
             }
         }

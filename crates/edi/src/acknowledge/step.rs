@@ -26,7 +26,7 @@ pub(super) enum Content<'a> {
     Declared(u64),
     /// TA1 or TA3.
     InterchangeAcknowledgment,
-    /// The segment with this number in the transaction identifies a business unit.
+    /// The segment with this number in the transaction identifies a business unit; without a value, it ends one.
     Unit {
         segment: u64,
         value: &'a [u8],

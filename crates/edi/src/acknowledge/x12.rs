@@ -6,6 +6,7 @@ use super::options::{Functional, SecurityFailure, When};
 use super::output::{AcknowledgmentOutput, Held};
 use super::step::EnvelopeStep;
 use super::text::Text;
+use crate::characters::first_characters;
 use crate::control::ControlMark;
 use crate::delimiters::Standard;
 use crate::envelope::{Check, Header, dates_have_century, header_fields};
@@ -49,7 +50,7 @@ const IMPLEMENTATION_BYTES_MAX: usize = 35;
 /// Data element 722.
 const ELEMENT_MAX: u32 = 99;
 /// Data element 724.
-const COPY_BYTES_MAX: usize = 99;
+const COPY_MAX: usize = 99;
 /// The guide of the 999 for HIPAA's transactions.
 const HIPAA_999: &[u8] = b"005010X231A1";
 
@@ -574,7 +575,7 @@ fn is_tag(tag: &[u8]) -> bool {
 
 /// Returns the copy for data element 724; empty if the value contains delimiters or control characters.
 fn copy<'a>(value: &'a [u8], text: &Text) -> &'a [u8] {
-    let value = &value[..value.len().min(COPY_BYTES_MAX)];
+    let value = first_characters(value, COPY_MAX, false);
     let good = value.iter().all(|byte| *byte >= b' ' && *byte != 0x7f && !text.delimiters.is_service(*byte));
     if good { value.trim_ascii_end() } else { b"" }
 }

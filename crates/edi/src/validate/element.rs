@@ -236,6 +236,11 @@ impl Period {
         self.fits_by(bytes, is_date)
     }
 
+    /// Returns true if its days have two digits of the year.
+    pub(super) fn has_short_days(self) -> bool {
+        self.parts.contains('Y')
+    }
+
     /// Returns whether the text has this form, with another check of its dates.
     pub(super) fn fits_by(self, bytes: &[u8], is_date: impl Fn(&[u8]) -> bool) -> bool {
         let mut rest = bytes;

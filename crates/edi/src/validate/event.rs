@@ -8,6 +8,7 @@ use crate::envelope::{Closed, EnvelopePass, Event};
 use crate::fault::{EdiError, EdiFault};
 use crate::guide::{CompiledGuide, GuideSet};
 use crate::level::Level;
+use crate::position::Position;
 
 /// Result of [`Validator::event`].
 #[derive(Debug)]
@@ -102,7 +103,18 @@ impl Validator {
 fn trailer(level: Level, closed: Closed, pass: &mut EnvelopePass<'_>) {
     if closed == Closed::ByTrailer && pass.segment().len() > 2 {
         let standard = pass.delimiters().standard;
+        // The level is closed, so the position of the segment has no number of it.
         let at = pass.position().element(3);
+        let at = match level {
+            Level::Transaction => Position {
+                byte: at.byte,
+                element: at.element,
+                segment: pass.segment_in_transaction(),
+                ..pass.transaction().position()
+            },
+            Level::Group => Position { group: pass.last_group().position().group, ..at },
+            Level::Interchange => at,
+        };
         pass.put_fault(EdiError::EnvelopeElements { standard, level, in_trailer: true }, at);
     }
 }

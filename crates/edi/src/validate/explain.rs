@@ -1,6 +1,7 @@
 //! Detailed check of a segment: the careful twin of `segment::is_quickly_right`.
 
 use super::element::{self, Settings, is_letters};
+use crate::characters::first_characters;
 use crate::content_error::ContentErrorKind as Kind;
 use crate::guide::NoteKind;
 use crate::guide::code_set::{Key, Standing};
@@ -21,17 +22,17 @@ pub(super) struct ElementFault {
     pub(super) spec: Option<u32>,
 }
 
-/// Bytes of a value that acknowledgements repeat (AK404).
-const COPY_MAX: usize = 99;
+/// Characters of a value that acknowledgments repeat (AK404).
+pub(super) const COPY_MAX: usize = 99;
 
 impl ElementFault {
-    /// Returns the original value.
-    pub(super) fn copy(&self, segment: &Segment<'_>) -> Vec<u8> {
+    /// Returns the beginning of the original value.
+    pub(super) fn copy(&self, segment: &Segment<'_>, settings: Settings) -> Vec<u8> {
         let part = segment.element(self.element).and_then(|element| {
             let repetition = element.repetitions().nth(self.repetition.max(1) - 1)?;
             if self.component == 0 { Some(repetition) } else { repetition.component(self.component) }
         });
-        part.map_or_else(Vec::new, |part| part.raw()[..part.raw().len().min(COPY_MAX)].to_vec())
+        part.map_or_else(Vec::new, |part| first_characters(part.raw(), COPY_MAX, settings.single_byte).to_vec())
     }
 }
 

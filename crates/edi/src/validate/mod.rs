@@ -1,6 +1,7 @@
 //! Validation of transactions by their guides.
 
 mod characters;
+mod day;
 mod element;
 mod event;
 mod explain;
@@ -214,6 +215,7 @@ impl Validator {
     #[inline(always)]
     pub(crate) fn check(&mut self, pass: &EnvelopePass<'_>, placement: Placement) {
         let Some(walk) = self.walk.as_ref().filter(|_| self.active && !pass.is_cut()) else { return };
+        self.told = 0;
         let segment = pass.segment();
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
         let Some(item) = placement.item else {
@@ -243,19 +245,22 @@ impl Validator {
     #[inline(always)]
     pub(crate) fn pass_over(&mut self, pass: &EnvelopePass<'_>, placement: Placement) {
         let Some(walk) = self.walk.as_ref().filter(|_| self.active && !pass.is_cut()) else { return };
-        let segment = pass.segment();
-        let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
         let level = placement.item.map_or(0, |item| walk.guide().hl_level(item));
-        if placement.doubtful || placement.item.is_none() {
-            self.structure();
+        if placement.doubtful || placement.item.is_none() || level > 0 || self.rules.matters(&placement) {
+            self.check_unreported(pass, placement);
         }
-        if let (Some(item), 1..) = (placement.item, level) {
-            self.level(item, level, placement, &segment, at);
-        }
-        if self.rules.matters(&placement) {
-            self.rule(placement, &segment, at, true);
-        }
+    }
+
+    /// Checks a segment that another validator checks too, which reports the faults. Those that depend on later segments stay here.
+    #[cold]
+    #[inline(never)]
+    fn check_unreported(&mut self, pass: &EnvelopePass<'_>, placement: Placement) {
+        let more = self.more;
+        self.check(pass, placement);
+        self.left += self.faults.len();
+        self.more = more;
         self.faults.clear();
+        self.cut = None;
     }
 
     /// Returns true if transactions are checked by guides at all.
@@ -566,12 +571,15 @@ impl Validator {
                 name = spec.and_then(|spec| guide.layouts.name(spec.name));
                 reference = crate::guide::compile::reference(&found.id, condition.element, condition.component).into();
                 at = at.element(count(condition.element)).component(count(condition.component));
-                copy = wrong.copy[..usize::from(wrong.len)].to_vec();
+                let value = wrong.value();
+                copy = value.unwrap_or_default().to_vec();
                 let codes = spec.and_then(|spec| guide.layouts.allowance(spec.codes));
                 let listed = codes.and_then(|codes| codes.standard.as_ref());
-                let key = crate::guide::code_set::Key::of(&copy);
-                let listed = listed.is_some_and(|standard| standard.contains(key));
-                if copy.is_empty() { ContentErrorKind::ElementMissing } else { ContentErrorKind::Qualifier { listed } }
+                let is_listed = |value| listed.is_some_and(|of| of.contains(crate::guide::code_set::Key::of(value)));
+                match value {
+                    Some(b"") => ContentErrorKind::ElementMissing,
+                    value => ContentErrorKind::Qualifier { listed: value.is_some_and(is_listed) },
+                }
             }
         };
         let loops: Box<str> = match tag {
@@ -616,7 +624,7 @@ impl Validator {
             tag: tag.to_string(),
             loop_id: loop_id(guide, item),
             data_element: spec.map(|spec| names[spec.number as usize].to_string()).filter(|number| !number.is_empty()),
-            copy: if of_segment { Vec::new() } else { fault.copy(segment) },
+            copy: if of_segment { Vec::new() } else { fault.copy(segment, self.settings) },
             trigger: None,
         };
         let name = spec.and_then(|spec| guide.layouts.name(spec.name));

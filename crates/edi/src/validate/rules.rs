@@ -3,8 +3,10 @@
 use core::cmp::Ordering;
 use std::sync::Arc;
 
+use super::day::{Days, Which, day, days_of_format};
 use super::element::Settings;
-use super::element::{is_date, number};
+use super::explain::COPY_MAX;
+use crate::characters::first_characters;
 use crate::guide::CompiledGuide;
 use crate::guide::compile::{ItemId, ItemKind};
 use crate::guide::decimal::Decimal;
@@ -46,6 +48,9 @@ struct Held {
     broken: bool,
     number: Decimal,
     text: Vec<u8>,
+    /// Representation of `text`, which depends on the place that it comes from.
+    data: Data,
+    days: Days,
     item: ItemId,
     at: Mark,
 }
@@ -232,7 +237,7 @@ impl RuleRun {
         } else if let Some(operand) = place {
             let (held, of) = (&self.held[*operand as usize], &guide.rules.operands[*operand as usize]);
             (fault.item, fault.at, fault.element, fault.component) = (held.item, held.at, of.element, of.component);
-            fault.copy = held.text[..held.text.len().min(99)].to_vec();
+            fault.copy = first_characters(&held.text, COPY_MAX, self.settings.single_byte).to_vec();
         }
         if let Expression::Implies(pair) = &rule.test {
             fault.trigger = self.trigger(guide, &pair.0);
@@ -266,13 +271,15 @@ impl RuleRun {
         }
         let operand = &guide.rules.operands[feed.operand as usize];
         let mut scratch = Vec::new();
+        let mut of_place = Data::Text;
         let value = match &feed.take {
             Take::Segment => Value::Text(b""),
-            Take::Element { element, component } => {
+            Take::Element { element, component, data } => {
                 let text = text_of(segment, *element, *component, &mut scratch);
                 if text.is_empty() {
                     return;
                 }
+                of_place = *data;
                 Value::Text(text)
             }
             Take::Computed(expression) => match self.value(guide, expression, Some(segment)) {
@@ -293,11 +300,13 @@ impl RuleRun {
                     held.there = true;
                     held.text.clear();
                     held.text.extend_from_slice(&text[..text.len().min(VALUE_BYTES_MAX)]);
+                    held.data = of_place;
+                    held.days = days_of_format(segment, operand.element, operand.component, of_place, self.settings);
                     (held.item, held.at) = (feed.item, at);
                 }
             }
             OperandKind::Sum | OperandKind::Least | OperandKind::Most => {
-                let implied = if let Data::Number(implied) = operand.data { implied } else { 0 };
+                let implied = if let Data::Number(implied) = of_place { implied } else { 0 };
                 let next = match value {
                     Value::Number(number) => Some(number),
                     Value::Text(text) => Decimal::parse(text, self.settings.numbers.mark, implied),
@@ -432,11 +441,11 @@ impl RuleRun {
             Expression::Day => self.settings.day.map_or(Value::Absent, |day| Value::Number(Decimal::of(day.into()))),
             Expression::Operand(operand) => {
                 let (held, of) = (&self.held[*operand as usize], &guide.rules.operands[*operand as usize]);
-                match (of.kind, of.data) {
+                match (of.kind, held.data) {
                     (OperandKind::Count | OperandKind::Sum, _) if held.broken => Value::Absent,
                     (OperandKind::Count | OperandKind::Sum, _) => Value::Number(held.number),
                     _ if !held.there || held.broken => Value::Absent,
-                    (OperandKind::First, Data::Text) => Value::Text(&held.text),
+                    (OperandKind::First, Data::Text | Data::Date) => Value::Text(&held.text),
                     (OperandKind::First, Data::Number(implied)) => {
                         Decimal::parse(&held.text, self.settings.numbers.mark, implied)
                             .map_or(Value::Absent, Value::Number)
@@ -449,7 +458,7 @@ impl RuleRun {
                 let text = text_of(segment, *element, *component, scratch);
                 match data {
                     _ if text.is_empty() => Value::Absent,
-                    Data::Text => Value::Text(text),
+                    Data::Text | Data::Date => Value::Text(text),
                     Data::Number(implied) => {
                         Decimal::parse(text, self.settings.numbers.mark, *implied).map_or(Value::Absent, Value::Number)
                     }
@@ -458,6 +467,13 @@ impl RuleRun {
             Expression::Add(pair) => numbers(pair, Decimal::add),
             Expression::Subtract(pair) => numbers(pair, Decimal::subtract),
             Expression::Multiply(pair) => numbers(pair, Decimal::multiply),
+            Expression::Least(pair) => {
+                numbers_there(self.value(guide, &pair.0, segment), self.value(guide, &pair.1, segment), Ordering::Less)
+            }
+            Expression::Most(pair) => {
+                let (one, other) = (self.value(guide, &pair.0, segment), self.value(guide, &pair.1, segment));
+                numbers_there(one, other, Ordering::Greater)
+            }
             Expression::Absolute(inner) => match self.value(guide, inner, segment) {
                 Value::Number(number) => number.absolute().map_or(Value::Absent, Value::Number),
                 _ => Value::Absent,
@@ -470,14 +486,8 @@ impl RuleRun {
                 Value::Text(text) => Value::Number(Decimal::of(self.settings.characters(text) as u64)),
                 _ => Value::Absent,
             },
-            Expression::From(inner) => match self.evaluate(guide, inner, segment, scratch) {
-                Value::Text(text) => day(text, Which::First),
-                _ => Value::Absent,
-            },
-            Expression::Until(inner) => match self.evaluate(guide, inner, segment, scratch) {
-                Value::Text(text) => day(text, Which::Last),
-                _ => Value::Absent,
-            },
+            Expression::From(inner) => self.day(guide, inner, segment, Which::First),
+            Expression::Until(inner) => self.day(guide, inner, segment, Which::Last),
             Expression::Default(pair) => match self.evaluate(guide, &pair.0, segment, scratch) {
                 Value::Absent => match &pair.1 {
                     Expression::Text(text) => Value::Text(text),
@@ -498,6 +508,39 @@ impl RuleRun {
     }
 }
 
+impl RuleRun {
+    /// Evaluates `from` and `until`.
+    fn day(
+        &self,
+        guide: &CompiledGuide,
+        inner: &Expression,
+        segment: Option<&Segment<'_>>,
+        which: Which,
+    ) -> Value<'static> {
+        let mut scratch = Vec::new();
+        let found = match self.evaluate(guide, inner, segment, &mut scratch) {
+            Value::Text(text) => day(text, which, self.days(guide, inner, segment)),
+            _ => None,
+        };
+        found.map_or(Value::Absent, |day| Value::Number(Decimal::of(day.into())))
+    }
+
+    /// Returns the digits that a day of a value may have.
+    fn days(&self, guide: &CompiledGuide, expression: &Expression, segment: Option<&Segment<'_>>) -> Days {
+        match (expression, segment) {
+            (Expression::Operand(operand), _) => self.held[*operand as usize].days,
+            (Expression::Here { element, component, data }, Some(segment)) => {
+                days_of_format(segment, *element, *component, *data, self.settings)
+            }
+            (Expression::Default(pair), _) => match self.value(guide, &pair.0, segment) {
+                Value::Absent => self.days(guide, &pair.1, segment),
+                _ => self.days(guide, &pair.0, segment),
+            },
+            _ => Days::Any,
+        }
+    }
+}
+
 impl Held {
     fn new() -> Self {
         Held {
@@ -505,6 +548,8 @@ impl Held {
             broken: false,
             number: Decimal::ZERO,
             text: Vec::new(),
+            data: Data::Text,
+            days: Days::Any,
             item: ItemId::TRANSACTION,
             at: Mark::default(),
         }
@@ -525,25 +570,16 @@ fn is_provider_identifier(text: &[u8]) -> bool {
     (24 + text.iter().enumerate().map(digit).sum::<u32>()).is_multiple_of(10)
 }
 
-#[derive(Clone, Copy, Eq, PartialEq)]
-enum Which {
-    First,
-    Last,
-}
-
-/// Returns the first or last day of `CCYYMMDD`, `YYMMDD`, or a range of them with or without a hyphen; times after them are ignored.
-fn day(text: &[u8], which: Which) -> Value<'static> {
-    let (first, last) = match text.iter().position(|byte| *byte == b'-') {
-        Some(at) => (&text[..at], &text[at + 1..]),
-        None if text.len() == 16 => text.split_at(8),
-        None => (text, text),
-    };
-    let text = if which == Which::First { first } else { last };
-    let date = [8, 6].into_iter().filter_map(|len| text.get(..len)).find(|date| is_date(date));
-    date.map_or(Value::Absent, |date| {
-        let day = number(date);
-        Value::Number(Decimal::of(u64::from(if date.len() == 6 { 20_000_000 + day } else { day })))
-    })
+/// Returns the lesser or greater of two numbers, or the one that is there.
+fn numbers_there(one: Value<'static>, other: Value<'static>, wanted: Ordering) -> Value<'static> {
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) => match a.compare(b) {
+            Some(ordering) => Value::Number(if ordering == wanted { a } else { b }),
+            None => Value::Absent,
+        },
+        (Value::Number(a), _) | (_, Value::Number(a)) => Value::Number(a),
+        _ => Value::Absent,
+    }
 }
 
 /// Returns the data of an element's first repetition, or of a component of it.

@@ -9,7 +9,7 @@ use quayline_edi::{ValidationLevel, ValidatorOptions};
 
 use crate::mutants::{findings, guide};
 
-const X12: &str = r#"guide TEST
+pub(crate) const X12: &str = r#"guide TEST
 standard X12
 version 005010
 transaction 999 group ZZ
@@ -69,7 +69,7 @@ structure
   segment RRR O *
 "#;
 
-fn compiled(text: &str) -> Arc<CompiledGuide> {
+pub(crate) fn compiled(text: &str) -> Arc<CompiledGuide> {
     let guide = parse_guide("test.guide", text, &MemoryGuides::default(), &Limits::default())
         .unwrap_or_else(|findings| panic!("{findings}"));
     Arc::new(CompiledGuide::new(&guide).unwrap_or_else(|findings| panic!("{findings}")))
@@ -328,7 +328,7 @@ fn syntax_notes() {
 }
 
 /// A claim with lines and a level above, with rules.
-const RULES: &str = r#"guide RULES
+pub(crate) const RULES: &str = r#"guide RULES
 standard X12
 version 005010
 transaction 999

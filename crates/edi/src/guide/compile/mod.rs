@@ -126,7 +126,7 @@ impl CompiledGuide {
         let told = distinguish::tell_apart(guide, &flat.uses, &mut items, &mut findings);
         let transitions = transitions::build(&mut items, told, guide);
         let ambiguities = ambiguity::find(guide, &flat.uses, &items, &transitions);
-        let rules = rules::compile(guide, &items, &mut findings);
+        let rules = rules::compile(guide, &items, &flat.uses, &mut findings);
         let hl = HlLevels::of(guide, &items, &mut findings);
         findings.extend(ambiguities.iter().map(Ambiguity::finding));
         if findings.iter().any(|finding| finding.severity == Severity::Error) {

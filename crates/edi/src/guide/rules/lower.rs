@@ -2,26 +2,51 @@
 
 use super::parse::{Ast, Path, Reach};
 use super::{Asks, CompiledRule, Data, Expression, Feed, Operand, OperandKind, RulePlan, Take};
-use crate::guide::compile::{CompiledItem, ItemId, ItemKind, small};
-use crate::guide::model::{DataType, ElementOf, Guide, Rule};
+use crate::guide::compile::{CompiledItem, ItemId, ItemKind, effective, small};
+use crate::guide::model::{DataType, Guide, Rule, SegmentUse};
+
+/// A rule that cannot be resolved.
+pub(super) struct Unresolved {
+    pub(super) message: String,
+    pub(super) hint: &'static str,
+}
+
+const PATHS: &str = "paths are loops, then a segment's element: `2400/SV102`, `CLM05-1`";
+
+impl From<String> for Unresolved {
+    fn from(message: String) -> Self {
+        Unresolved { message, hint: PATHS }
+    }
+}
+
+/// Items and, by the same index, the uses they came from.
+#[derive(Clone, Copy)]
+pub(super) struct Structure<'x, 'g> {
+    pub(super) guide: &'g Guide,
+    pub(super) items: &'x [CompiledItem],
+    pub(super) uses: &'x [Option<&'g SegmentUse>],
+}
 
 /// Resolves a rule at each loop or segment that it is for.
 pub(super) fn lower(
-    guide: &Guide,
-    items: &[CompiledItem],
+    structure: Structure<'_, '_>,
     rule: &Rule,
     ast: &Ast,
     plan: &mut RulePlan,
-) -> Result<(), String> {
+) -> Result<(), Unresolved> {
+    let Structure { guide, items, uses } = structure;
     let places = scopes(items, &rule.at);
     if places.is_empty() {
-        return Err(format!("`at {}` is not a loop or segment of the structure", rule.at));
+        return Err(format!("`at {}` is not a loop or segment of the structure", rule.at).into());
     }
     for at in places {
-        let mut lowering = Lowering { guide, items, at, plan, places: Vec::new(), here: None };
+        let mut lowering = Lowering { guide, items, uses, at, plan, places: Vec::new(), here: None, late: None };
         let test = lowering.expression(ast)?;
+        if let Some(message) = lowering.late {
+            return Err(Unresolved { message, hint: "put the rule at the loop, at whose end all values are known" });
+        }
         let (places, here) = (lowering.places, lowering.here);
-        let asks = asks(guide, items, ast);
+        let asks = asks(structure, ast);
         let message =
             rule.message.clone().unwrap_or_else(|| format!("the rule is broken: {}", one_line(&rule.expression)));
         let number = small(plan.rules.len());
@@ -73,10 +98,13 @@ enum Last {
 struct Lowering<'x, 'g> {
     guide: &'g Guide,
     items: &'x [CompiledItem],
+    uses: &'x [Option<&'g SegmentUse>],
     at: ItemId,
     plan: &'x mut RulePlan,
     places: Vec<u32>,
     here: Option<(usize, usize)>,
+    /// Message about a path to a segment that may come after the segment of the rule.
+    late: Option<String>,
 }
 
 impl Lowering<'_, '_> {
@@ -136,27 +164,46 @@ impl Lowering<'_, '_> {
                     "min" => OperandKind::Least,
                     _ => OperandKind::Most,
                 };
-                let operand = self.operand(kind, Data::Number(0), 0, 0);
-                for argument in arguments {
-                    self.aggregate(argument, operand)?;
-                }
-                Expression::Operand(operand)
+                self.aggregate(kind, arguments)?
             }
-            _ => {
-                let operand = self.operand(OperandKind::Count, Data::Number(0), 0, 0);
-                for argument in arguments {
-                    let Ast::Path(path) = argument else { return Err("`count` takes paths".to_owned()) };
-                    self.feeds(path, operand, None)?;
-                }
-                Expression::Operand(operand)
+            _ if arguments.iter().any(|argument| !matches!(argument, Ast::Path(_))) => {
+                return Err("`count` takes paths".to_owned());
             }
+            _ => self.aggregate(OperandKind::Count, arguments)?,
         })
     }
 
-    /// Lowers an argument of `sum` and similar functions: a path, or an expression over one segment.
-    fn aggregate(&mut self, argument: &Ast, operand: u32) -> Result<(), String> {
+    /// Lowers `sum` and similar functions. Each loop resets its own operands, so each loop that resets values has an operand.
+    fn aggregate(&mut self, kind: OperandKind, arguments: &[Ast]) -> Result<Expression, String> {
+        let mut operands: Vec<(ItemId, u32)> = Vec::new();
+        for argument in arguments {
+            let path = self.aggregated(argument)?;
+            let (scope, _) = self.resolve(path, &self.last(path)?)?;
+            let known = operands.iter().find(|(of, _)| *of == scope).map(|(_, operand)| *operand);
+            let operand = known.unwrap_or_else(|| {
+                let new = self.operand(kind, 0, 0);
+                operands.push((scope, new));
+                new
+            });
+            let computed = (!matches!(argument, Ast::Path(_))).then_some(argument);
+            self.feeds(path, operand, computed)?;
+        }
+        let parts = operands.into_iter().map(|(_, operand)| Expression::Operand(operand));
+        let whole = parts.reduce(|one, other| {
+            let both = Box::new((one, other));
+            match kind {
+                OperandKind::Least => Expression::Least(both),
+                OperandKind::Most => Expression::Most(both),
+                OperandKind::Sum | OperandKind::Count | OperandKind::First => Expression::Add(both),
+            }
+        });
+        whole.ok_or_else(|| "there is no path to take values from".to_owned())
+    }
+
+    /// Returns the path of an argument of `sum` and similar functions: a path, or an expression over one segment.
+    fn aggregated<'a>(&self, argument: &'a Ast) -> Result<&'a Path, String> {
         if let Ast::Path(path) = argument {
-            return self.feeds(path, operand, None);
+            return Ok(path);
         }
         let mut paths = Vec::new();
         collect(argument, &mut paths);
@@ -171,8 +218,7 @@ impl Lowering<'_, '_> {
                 return Err("what is computed for each must be of one segment".to_owned());
             }
         }
-        let computed = self.here(argument, &tag)?;
-        self.feeds(first, operand, Some(&computed))
+        Ok(first)
     }
 
     /// Lowers a path to a value.
@@ -181,12 +227,12 @@ impl Lowering<'_, '_> {
         let Last::Element { tag, element, component } = &last else {
             return Err(format!("`{}` is not an element", path.names.join("/")));
         };
-        let data = self.data(tag, *element, *component)?;
         if self.is_here(path, tag) {
+            let data = self.data(self.at, *element, *component)?;
             self.here = self.here.or(Some((*element, *component)));
             return Ok(Expression::Here { element: *element, component: *component, data });
         }
-        let operand = self.operand(OperandKind::First, data, *element, *component);
+        let operand = self.operand(OperandKind::First, *element, *component);
         self.feeds(path, operand, None)?;
         self.places.push(operand);
         Ok(Expression::Operand(operand))
@@ -197,7 +243,7 @@ impl Lowering<'_, '_> {
         if let Last::Element { .. } = self.last(path)? {
             return self.value(path);
         }
-        let operand = self.operand(OperandKind::Count, Data::Number(0), 0, 0);
+        let operand = self.operand(OperandKind::Count, 0, 0);
         self.feeds(path, operand, None)?;
         Ok(Expression::Operand(operand))
     }
@@ -208,31 +254,28 @@ impl Lowering<'_, '_> {
         item.kind == ItemKind::Segment && path.names.len() == 1 && path.filter.is_none() && &*item.id == tag
     }
 
-    fn operand(&mut self, kind: OperandKind, data: Data, element: usize, component: usize) -> u32 {
+    fn operand(&mut self, kind: OperandKind, element: usize, component: usize) -> u32 {
         let number = small(self.plan.operands.len());
-        self.plan.operands.push(Operand { kind, data, element, component });
+        self.plan.operands.push(Operand { kind, element, component });
         number
     }
 
     /// Makes the segments that a path names feed an operand.
-    fn feeds(&mut self, path: &Path, operand: u32, computed: Option<&Expression>) -> Result<(), String> {
+    fn feeds(&mut self, path: &Path, operand: u32, computed: Option<&Ast>) -> Result<(), String> {
         let last = self.last(path)?;
         let (scope, found) = self.resolve(path, &last)?;
         self.plan.resets_of[scope.index()].push(operand);
         for item in found {
-            let tag = self.items[item.index()].id.to_string();
-            let filter = path.filter.as_ref().map(|filter| self.here(filter, &tag)).transpose()?;
+            if self.may_come_later(item) {
+                let (name, tag) = (path.names.join("/"), &self.items[self.at.index()].id);
+                self.late
+                    .get_or_insert_with(|| format!("`{name}` may come after {tag}, at which the rule is evaluated"));
+            }
+            let filter = path.filter.as_ref().map(|filter| self.here(filter, item)).transpose()?;
             let take = match (computed, &last) {
-                (Some(computed), _) => Take::Computed(computed.clone()),
-                (None, Last::Element { element, component, .. }) => {
-                    if let (Data::Number(_), true) = (
-                        self.data(&tag, *element, *component)?,
-                        self.plan.operands[operand as usize].kind != OperandKind::First,
-                    ) {
-                        let data = self.data(&tag, *element, *component)?;
-                        self.plan.operands[operand as usize].data = data;
-                    }
-                    Take::Element { element: *element, component: *component }
+                (Some(computed), _) => Take::Computed(self.here(computed, item)?),
+                (None, &Last::Element { element, component, .. }) => {
+                    Take::Element { element, component, data: self.data(item, element, component)? }
                 }
                 (None, _) => Take::Segment,
             };
@@ -241,10 +284,27 @@ impl Lowering<'_, '_> {
         Ok(())
     }
 
+    /// Returns true if a segment may come after the one at which the rule is evaluated, in the same repetition of the loop around both. Items of one
+    /// position come in any order.
+    fn may_come_later(&self, target: ItemId) -> bool {
+        if self.items[self.at.index()].kind != ItemKind::Segment || target == self.at {
+            return false;
+        }
+        let (mut own, mut other) = (self.at, target);
+        while self.items[own.index()].parent != self.items[other.index()].parent {
+            let deeper =
+                if self.items[own.index()].depth < self.items[other.index()].depth { &mut other } else { &mut own };
+            *deeper = self.items[deeper.index()].parent;
+        }
+        let (own, other) = (&self.items[own.index()], &self.items[other.index()]);
+        !other.is_trigger && (own.is_trigger || own.rank <= other.rank)
+    }
+
     /// Lowers an expression over elements of one segment.
-    fn here(&mut self, ast: &Ast, tag: &str) -> Result<Expression, String> {
-        let two = |this: &mut Self, pair: &(Ast, Ast)| -> Result<Box<(Expression, Expression)>, String> {
-            Ok(Box::new((this.here(&pair.0, tag)?, this.here(&pair.1, tag)?)))
+    fn here(&self, ast: &Ast, item: ItemId) -> Result<Expression, String> {
+        let tag = &*self.items[item.index()].id;
+        let two = |pair: &(Ast, Ast)| -> Result<Box<(Expression, Expression)>, String> {
+            Ok(Box::new((self.here(&pair.0, item)?, self.here(&pair.1, item)?)))
         };
         Ok(match ast {
             Ast::Path(path) => {
@@ -254,35 +314,35 @@ impl Lowering<'_, '_> {
                 if other != tag || path.filter.is_some() {
                     return Err(format!("`{}` is not an element of {tag}", path.names.join("/")));
                 }
-                let data = self.data(tag, element, component)?;
+                let data = self.data(item, element, component)?;
                 Expression::Here { element, component, data }
             }
             Ast::Number(number) => Expression::Number(*number),
             Ast::Text(text) => Expression::Text(text.as_bytes().into()),
-            Ast::Compare(comparison, pair) => Expression::Compare(*comparison, two(self, pair)?),
-            Ast::And(pair) => Expression::And(two(self, pair)?),
-            Ast::Or(pair) => Expression::Or(two(self, pair)?),
-            Ast::Implies(pair) => Expression::Implies(two(self, pair)?),
-            Ast::Not(inner) => Expression::Not(Box::new(self.here(inner, tag)?)),
-            Ast::Add(pair) => Expression::Add(two(self, pair)?),
-            Ast::Subtract(pair) => Expression::Subtract(two(self, pair)?),
-            Ast::Multiply(pair) => Expression::Multiply(two(self, pair)?),
+            Ast::Compare(comparison, pair) => Expression::Compare(*comparison, two(pair)?),
+            Ast::And(pair) => Expression::And(two(pair)?),
+            Ast::Or(pair) => Expression::Or(two(pair)?),
+            Ast::Implies(pair) => Expression::Implies(two(pair)?),
+            Ast::Not(inner) => Expression::Not(Box::new(self.here(inner, item)?)),
+            Ast::Add(pair) => Expression::Add(two(pair)?),
+            Ast::Subtract(pair) => Expression::Subtract(two(pair)?),
+            Ast::Multiply(pair) => Expression::Multiply(two(pair)?),
             Ast::In(value, list) => {
-                let value = Box::new(self.here(value, tag)?);
-                Expression::In(value, list.iter().map(|one| self.here(one, tag)).collect::<Result<_, _>>()?)
+                let value = Box::new(self.here(value, item)?);
+                Expression::In(value, list.iter().map(|one| self.here(one, item)).collect::<Result<_, _>>()?)
             }
             Ast::Call(name @ ("present" | "absent"), arguments) => {
-                let present = Expression::Present(Box::new(self.here(&arguments[0], tag)?));
+                let present = Expression::Present(Box::new(self.here(&arguments[0], item)?));
                 if *name == "present" { present } else { Expression::Not(Box::new(present)) }
             }
-            Ast::Call("abs", arguments) => Expression::Absolute(Box::new(self.here(&arguments[0], tag)?)),
+            Ast::Call("abs", arguments) => Expression::Absolute(Box::new(self.here(&arguments[0], item)?)),
             Ast::Call("default", arguments) => {
-                Expression::Default(Box::new((self.here(&arguments[0], tag)?, self.here(&arguments[1], tag)?)))
+                Expression::Default(Box::new((self.here(&arguments[0], item)?, self.here(&arguments[1], item)?)))
             }
-            Ast::Call("from", arguments) => Expression::From(Box::new(self.here(&arguments[0], tag)?)),
-            Ast::Call("until", arguments) => Expression::Until(Box::new(self.here(&arguments[0], tag)?)),
-            Ast::Call("length", arguments) => Expression::Length(Box::new(self.here(&arguments[0], tag)?)),
-            Ast::Call("npi", arguments) => Expression::ProviderIdentifier(Box::new(self.here(&arguments[0], tag)?)),
+            Ast::Call("from", arguments) => Expression::From(Box::new(self.here(&arguments[0], item)?)),
+            Ast::Call("until", arguments) => Expression::Until(Box::new(self.here(&arguments[0], item)?)),
+            Ast::Call("length", arguments) => Expression::Length(Box::new(self.here(&arguments[0], item)?)),
+            Ast::Call("npi", arguments) => Expression::ProviderIdentifier(Box::new(self.here(&arguments[0], item)?)),
             Ast::Call("day", _) => Expression::Day,
             Ast::Call(name, _) => return Err(format!("`{name}` is not valid in brackets of one segment")),
         })
@@ -314,31 +374,20 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// Returns the representation of an element.
-    fn data(&self, tag: &str, element: usize, component: usize) -> Result<Data, String> {
-        let wrong = || {
-            format!(
-                "{tag} has no element {element:02}{}",
-                if component > 0 { format!("-{component}") } else { String::new() }
-            )
-        };
-        let dictionary = &self.guide.dictionary;
-        let used = dictionary.segments.get(tag).and_then(|def| def.elements.get(element - 1)).ok_or_else(wrong)?;
-        let number = match (&used.of, component) {
-            (ElementOf::Element(number), 0 | 1) => number,
-            (ElementOf::Composite(id), _) => {
-                let def = dictionary.composites.get(id).ok_or_else(wrong)?;
-                match &def.components.get(component.max(1) - 1).ok_or_else(wrong)?.of {
-                    ElementOf::Element(number) => number,
-                    ElementOf::Composite(_) => return Err(wrong()),
-                }
-            }
-            _ => return Err(wrong()),
-        };
-        let def = dictionary.elements.get(number).ok_or_else(wrong)?;
-        Ok(match def.data_type {
+    /// Returns the representation of an element at its place.
+    fn data(&self, item: ItemId, element: usize, component: usize) -> Result<Data, String> {
+        let at_place = self.uses[item.index()].and_then(|segment| {
+            let simple = (component <= 1).then(|| effective::element(self.guide, segment, element, 0)).flatten();
+            simple.or_else(|| effective::element(self.guide, segment, element, component.max(1)))
+        });
+        let found = at_place.ok_or_else(|| {
+            let part = if component > 0 { format!("-{component}") } else { String::new() };
+            format!("{} has no element {element:02}{part}", self.items[item.index()].id)
+        })?;
+        Ok(match found.data_type {
             DataType::Implied(places) => Data::Number(u32::from(places)),
             DataType::Decimal | DataType::Number => Data::Number(0),
+            DataType::Date => Data::Date,
             _ => Data::Text,
         })
     }
@@ -449,13 +498,14 @@ fn collect<'a>(ast: &'a Ast, out: &mut Vec<&'a Path>) {
 }
 
 /// Returns the requirement of a rule: the part after `then`, or the complete rule.
-fn asks(guide: &Guide, items: &[CompiledItem], ast: &Ast) -> Asks {
+fn asks(structure: Structure<'_, '_>, ast: &Ast) -> Asks {
+    let Structure { guide, items, uses } = structure;
     let (path, there) = match ast {
-        Ast::Implies(pair) => return asks(guide, items, &pair.1),
+        Ast::Implies(pair) => return asks(structure, &pair.1),
         Ast::Call("present", arguments) => (&arguments[0], true),
         Ast::Call("absent", arguments) => (&arguments[0], false),
         Ast::Not(inner) => {
-            return match asks(guide, items, inner) {
+            return match asks(structure, inner) {
                 Asks::Presence { there, tag, element, component } => {
                     Asks::Presence { there: !there, tag, element, component }
                 }
@@ -466,7 +516,8 @@ fn asks(guide: &Guide, items: &[CompiledItem], ast: &Ast) -> Asks {
     };
     let Ast::Path(path) = path else { return Asks::Value };
     let mut plan = RulePlan::default();
-    let lowering = Lowering { guide, items, at: ItemId::TRANSACTION, plan: &mut plan, places: Vec::new(), here: None };
+    let at = ItemId::TRANSACTION;
+    let lowering = Lowering { guide, items, uses, at, plan: &mut plan, places: Vec::new(), here: None, late: None };
     match lowering.last(path) {
         Ok(Last::Element { tag, element, component }) => Asks::Presence { there, tag: tag.into(), element, component },
         Ok(Last::Segment(tag)) => Asks::Presence { there, tag: tag.into(), element: 0, component: 0 },

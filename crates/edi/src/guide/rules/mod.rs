@@ -5,9 +5,10 @@ mod parse;
 
 use quayline_core::{Code, Fault, Finding, Place, stored};
 
+use self::lower::Unresolved;
 use super::compile::{CompiledItem, ItemId, ItemKind};
 use super::decimal::Decimal;
-use super::model::Guide;
+use super::model::{Guide, SegmentUse};
 
 /// All rules of a guide, and their inputs from segments.
 #[derive(Debug, Default)]
@@ -68,7 +69,6 @@ pub(crate) enum Asks {
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub(crate) kind: OperandKind,
-    pub(crate) data: Data,
     /// Segments and elements as the rule calls them, for messages.
     pub(crate) element: usize,
     pub(crate) component: usize,
@@ -90,6 +90,8 @@ pub(crate) enum Data {
     Text,
     /// A number with this many implied places.
     Number(u32),
+    /// A date of six or eight digits.
+    Date,
 }
 
 /// A segment that an operand takes from.
@@ -107,7 +109,7 @@ pub(crate) enum Take {
     /// The segment itself.
     Segment,
     /// An element of the segment (component 0 is the first).
-    Element { element: usize, component: usize },
+    Element { element: usize, component: usize, data: Data },
     /// An expression over the segment.
     Computed(Expression),
 }
@@ -129,6 +131,9 @@ pub(crate) enum Expression {
     Add(Box<(Expression, Expression)>),
     Subtract(Box<(Expression, Expression)>),
     Multiply(Box<(Expression, Expression)>),
+    /// The lesser or greater of two numbers, or the one that is there.
+    Least(Box<(Expression, Expression)>),
+    Most(Box<(Expression, Expression)>),
     Absolute(Box<Expression>),
     Round(Box<Expression>, u32),
     /// Characters of a text.
@@ -164,7 +169,12 @@ const SYNTAX: Code = Code("GDE-114");
 const UNRESOLVED: Code = Code("GDE-115");
 
 /// Makes the rules of a guide ready.
-pub(crate) fn compile(guide: &Guide, items: &[CompiledItem], findings: &mut Vec<Finding>) -> RulePlan {
+pub(crate) fn compile(
+    guide: &Guide,
+    items: &[CompiledItem],
+    uses: &[Option<&SegmentUse>],
+    findings: &mut Vec<Finding>,
+) -> RulePlan {
     let mut plan = RulePlan::default();
     if guide.rules.is_empty() {
         return plan;
@@ -183,8 +193,9 @@ pub(crate) fn compile(guide: &Guide, items: &[CompiledItem], findings: &mut Vec<
                 continue;
             }
         };
-        if let Err(message) = lower::lower(guide, items, rule, &parsed, &mut plan) {
-            told(UNRESOLVED, message, "paths are loops, then a segment's element: `2400/SV102`, `CLM05-1`");
+        let structure = lower::Structure { guide, items, uses };
+        if let Err(Unresolved { message, hint }) = lower::lower(structure, rule, &parsed, &mut plan) {
+            told(UNRESOLVED, message, hint);
         }
     }
     plan.feeds.sort_by_key(|feed| feed.item);
@@ -222,15 +233,15 @@ stored!(struct RulePlan { rules, operands, feeds, feeds_of, resets_of, rules_of,
 stored!(struct Weight { segment, inside, trigger });
 stored!(struct CompiledRule { name, message, warning, test, places, here, asks });
 stored!(enum Asks { 0 Value, 1 Presence { there, tag, element, component } });
-stored!(struct Operand { kind, data, element, component });
+stored!(struct Operand { kind, element, component });
 stored!(enum OperandKind { 0 First, 1 Sum, 2 Count, 3 Least, 4 Most });
-stored!(enum Data { 0 Text, 1 Number(places) });
+stored!(enum Data { 0 Text, 1 Number(places), 2 Date });
 stored!(struct Feed { item, operand, filter, take });
-stored!(enum Take { 0 Segment, 1 Element { element, component }, 2 Computed(expression) });
+stored!(enum Take { 0 Segment, 1 Element { element, component, data }, 2 Computed(expression) });
 stored!(enum Expression {
     0 Number(number), 1 Text(text), 2 Operand(operand), 3 Here { element, component, data }, 4 Day, 5 Add(both), 6 Subtract(both),
     7 Multiply(both), 8 Absolute(of), 9 Round(of, places), 10 Length(of), 11 From(of), 12 Until(of), 13 Default(both),
     14 Compare(comparison, both), 15 In(of, values), 16 Present(of), 17 And(both), 18 Or(both), 19 Not(of), 20 Implies(both),
-    21 ProviderIdentifier(of),
+    21 ProviderIdentifier(of), 22 Least(both), 23 Most(both),
 });
 stored!(enum Comparison { 0 Equal, 1 Unequal, 2 Less, 3 AtMost, 4 More, 5 AtLeast });

@@ -77,21 +77,30 @@ pub(crate) enum StructureKind {
 pub(crate) struct WrongQualifier {
     /// Index in `Transitions::conditions`.
     pub(crate) condition: u32,
-    pub(crate) copy: [u8; 24],
-    pub(crate) len: u8,
+    copy: [u8; QUALIFIER_BYTES],
+    /// Length of the value; of longer ones there is no copy.
+    len: usize,
 }
+
+/// Bytes of a value of which there is a copy. Qualifiers are shorter.
+const QUALIFIER_BYTES: usize = 24;
 
 impl WrongQualifier {
     fn new(table: &Transitions, condition: u32, segment: &Segment<'_>) -> Self {
         let asked = &table.conditions[condition as usize];
         let first = segment.element(asked.element).and_then(|element| element.repetitions().next());
         let value = first.and_then(|first| first.component(asked.component.max(1)));
-        let (mut copy, mut len) = ([0; 24], 0);
-        for (to, from) in copy.iter_mut().zip(value.map_or(&b""[..], |value| value.raw())) {
-            *to = *from;
-            len += 1;
+        let value = value.map_or(&b""[..], |value| value.raw());
+        let mut copy = [0; QUALIFIER_BYTES];
+        if let Some(copy) = copy.get_mut(..value.len()) {
+            copy.copy_from_slice(value);
         }
-        WrongQualifier { condition, copy, len }
+        WrongQualifier { condition, copy, len: value.len() }
+    }
+
+    /// Returns the value; `None` if it is too long for a qualifier.
+    pub(crate) fn value(&self) -> Option<&[u8]> {
+        self.copy.get(..self.len)
     }
 }
 
