@@ -8,6 +8,7 @@ mod bad_input;
 mod conditions;
 mod crash;
 mod faults;
+mod file_names;
 mod outbox;
 mod outputs;
 mod queues;
