@@ -24,6 +24,7 @@ mod advice;
 mod advice_text;
 mod book;
 mod checkable;
+mod code_sets;
 mod codes;
 mod compiled_condition;
 mod condition;

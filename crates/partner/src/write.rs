@@ -313,8 +313,6 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn of(settings: &Settings, delimiters: &Delimiters) -> Shape {
-        let usual = if delimiters.standard == Standard::X12 { "00501" } else { "UNOC:3" };
-        let version = settings.version(delimiters.standard);
         Shape {
             delimiters: [
                 delimiters.component,
@@ -324,7 +322,7 @@ impl Shape {
                 delimiters.repetition.unwrap_or(0),
                 delimiters.terminator,
             ],
-            version: version.unwrap_or(usual).to_owned(),
+            version: version_of(settings, delimiters.standard).to_owned(),
             line_breaks: settings.line_breaks.unwrap_or(false),
             fields: settings.fields.clone().unwrap_or_default(),
         }
@@ -359,9 +357,24 @@ impl Shape {
     }
 }
 
+/// Returns the version of the partner's interchanges: ISA12, or syntax identifier and version.
+fn version_of(settings: &Settings, standard: Standard) -> &str {
+    settings.version(standard).unwrap_or(if standard == Standard::X12 { "00501" } else { "UNOC:3" })
+}
+
+/// Returns true if interchanges of a version have a repetition separator. Readers of the others take it for data.
+pub(crate) fn has_repetition(standard: Standard, version: &str) -> bool {
+    match standard {
+        Standard::X12 => version >= "00402",
+        Standard::Edifact => version.ends_with(":4"),
+    }
+}
+
 fn delimiters_of_settings(settings: &Settings, standard: Standard) -> Delimiters {
     let usual = if standard == Standard::X12 { Delimiters::X12 } else { Delimiters::EDIFACT };
-    settings.delimiters(standard).and_then(|text| delimiters_of(text, standard)).unwrap_or(usual)
+    let given = settings.delimiters(standard).and_then(|text| delimiters_of(text, standard)).unwrap_or(usual);
+    let repetition = given.repetition.filter(|_| has_repetition(standard, version_of(settings, standard)));
+    Delimiters { repetition, ..given }
 }
 
 pub(crate) fn delimiters_for(settings: &Settings, piece: &Piece) -> Delimiters {
