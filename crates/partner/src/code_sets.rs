@@ -1,7 +1,7 @@
 //! Text with code extension (ISO 2022, syntax identifier `UNOX`) that moves to another interchange.
 //!
 //! An escape sequence selects a character set until another one does, also for the messages after it. A message therefore moves with the selections
-//! that are in force where it begins. Which characters a set has is known to `charset`; here only the escape sequences and shifts matter.
+//! that are in force where it begins. The crate `charset` knows the characters of a set; here only the escape sequences and shifts matter.
 
 use quayline_edi::{CharacterSet, Closed, EnvelopePass, Event, Standard};
 
@@ -194,8 +194,8 @@ impl ExtendedHeaders {
         self.is_on.then(|| [&self.interchange[..], &self.group].concat())
     }
 
-    /// Returns the selections for the segments after a message's header, which begins with the segment at the start of `text`, and the number of its
-    /// bytes before the tag.
+    /// Returns the number of bytes before the tag of a message's `header`, and the selections that the segments after the header need in an interchange
+    /// without earlier messages.
     pub(crate) fn after_header(&self, header: &[u8]) -> (usize, Vec<u8>) {
         let mut selections = Vec::new();
         if !self.is_on {
