@@ -15,7 +15,6 @@ use quayline_edi::{
 use crate::code_sets::{AsciiBytes, CodeSets, ExtendedHeaders, function_at, has_code_extension};
 use crate::codes;
 use crate::watch::Watch;
-use crate::write::has_repetition;
 
 /// A transaction taken out of an interchange.
 #[derive(Clone, Debug)]
@@ -297,6 +296,14 @@ pub(crate) fn with_number(text: &[u8], delimiters: &Delimiters, number: &str) ->
 fn released(text: &[u8], at: usize, delimiters: &Delimiters) -> bool {
     let Some(release) = delimiters.release else { return false };
     text[..at].iter().rev().take_while(|byte| **byte == release).count() % 2 == 1
+}
+
+/// Returns true if interchanges of a version have a repetition separator. Readers of the others take it for data.
+pub(crate) fn has_repetition(standard: Standard, version: &str) -> bool {
+    match standard {
+        Standard::X12 => version >= "00402",
+        Standard::Edifact => version.ends_with(":4"),
+    }
 }
 
 /// One side of an interchange.

@@ -15,7 +15,7 @@ use crate::defaults::{DUE_S, KEEP_DAYS, default_folder};
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of, group_context, transaction_context};
-use crate::envelope::{Envelope, EnvelopeText, Party, Piece};
+use crate::envelope::{Envelope, EnvelopeText, Party, Piece, has_repetition};
 use crate::outputs::OutputKind;
 use crate::rules::RuleId;
 use crate::send_request::SendReport;
@@ -360,14 +360,6 @@ impl Shape {
 /// Returns the version of the partner's interchanges: ISA12, or syntax identifier and version.
 fn version_of(settings: &Settings, standard: Standard) -> &str {
     settings.version(standard).unwrap_or(if standard == Standard::X12 { "00501" } else { "UNOC:3" })
-}
-
-/// Returns true if interchanges of a version have a repetition separator. Readers of the others take it for data.
-pub(crate) fn has_repetition(standard: Standard, version: &str) -> bool {
-    match standard {
-        Standard::X12 => version >= "00402",
-        Standard::Edifact => version.ends_with(":4"),
-    }
 }
 
 fn delimiters_of_settings(settings: &Settings, standard: Standard) -> Delimiters {
