@@ -25,7 +25,7 @@ use crate::codes;
 use crate::compiled_condition::ConditionLane;
 use crate::entry::EntryId;
 use crate::ledger::{Ledger, of_store};
-use crate::outbox::{OutboxKey, StoredFile, record_of, stored};
+use crate::outbox::{OutboxKey, StoredFile, file_name, record_of, stored};
 use crate::outputs::{HandedOutput, OutputKind, Outputs, not_taken, unwritten};
 
 /// Bounds of one unit of work.
@@ -624,8 +624,9 @@ impl Written {
         Ok(keys.len())
     }
 
-    /// Writes files and returns the keys of those that are durable. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder. Output for standard output stays
-    /// there if `outputs` has no stream.
+    /// Writes files and returns the keys of those that are durable. A file that cannot be written stays in the outbox with a finding. If its folder
+    /// cannot be written, the later files of the folder stay there, too, without further attempts. Output for standard output stays there if `outputs`
+    /// has no stream.
     fn write(&mut self, files: &[Outgoing], outputs: &mut Outputs<'_>) -> Vec<[u8; 10]> {
         let mut keys = Vec::new();
         let mut folders: Vec<(&Path, bool)> = Vec::new();
@@ -645,14 +646,19 @@ impl Written {
                 continue;
             }
             let done = write_file(file);
-            if let Err(error) = &done {
-                self.keep_undelivered(undelivered(&file.folder.join(&file.name), error));
-            } else {
-                written.push((&file.folder, file.key));
-            }
+            let is_usable = match &done {
+                Ok(()) => {
+                    written.push((&file.folder, file.key));
+                    true
+                }
+                Err(Unwritten::File(error) | Unwritten::Folder(error)) => {
+                    self.keep_undelivered(undelivered(&file.folder.join(&file.name), error));
+                    matches!(done, Err(Unwritten::File(_)))
+                }
+            };
             match known {
-                Some(known) => folders[known].1 = done.is_ok(),
-                None => folders.push((&file.folder, done.is_ok())),
+                Some(known) => folders[known].1 = is_usable,
+                None => folders.push((&file.folder, is_usable)),
             }
         }
         let mut unsynced: Vec<&Path> = Vec::new();
@@ -726,12 +732,30 @@ fn in_project(project: &Path, folder: PathBuf) -> PathBuf {
 fn outgoing_of(ledger: &Ledger, project: &Path, record: &[u8]) -> Result<Outgoing, Findings> {
     let StoredFile { key, folder, name, packed } = stored(record)?;
     let bytes = ledger.unpacked(&key, packed)?;
-    Ok(Outgoing { key, folder: in_project(project, folder.into()), name: name.to_owned(), bytes })
+    Ok(Outgoing { key, folder: in_project(project, folder.into()), name: file_name(name).into_owned(), bytes })
+}
+
+/// Reason why a file is not written.
+enum Unwritten {
+    /// Other files of the folder may be writable.
+    File(io::Error),
+    /// The folder cannot be written, or has no room.
+    Folder(io::Error),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::{InvalidFilename, InvalidInput, IsADirectory, NotFound};
+        match error.kind() {
+            InvalidFilename | InvalidInput | IsADirectory | NotFound => Unwritten::File(error),
+            _ => Unwritten::Folder(error),
+        }
+    }
 }
 
 /// Writes a file under a temporary name and renames it, so that no reader gets an incomplete file.
-fn write_file(file: &Outgoing) -> io::Result<()> {
-    fs::create_dir_all(&file.folder)?;
+fn write_file(file: &Outgoing) -> Result<(), Unwritten> {
+    fs::create_dir_all(&file.folder).map_err(Unwritten::Folder)?;
     // A name per process: a process that lost its lock of the outbox while it was stopped does not truncate the file of another one.
     let partial = file.folder.join(format!(".{}.{}.partial", file.name, std::process::id()));
     let write = || {
@@ -742,7 +766,7 @@ fn write_file(file: &Outgoing) -> io::Result<()> {
     if done.is_err() {
         let _ = fs::remove_file(&partial);
     }
-    done
+    Ok(done?)
 }
 
 fn undelivered(path: &Path, error: &io::Error) -> Finding {

@@ -3,6 +3,7 @@
 //! The text of a transaction does not change unless the partner's delimiters differ from those of the map's output. Quayline therefore sends exactly
 //! the text that the map produced and that was checked. Headers and trailers are written here, from identities, settings and registers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Limits};
@@ -11,6 +12,7 @@ use quayline_edi::{
     Closed, Delimiters, EndOfInput, EnvelopeReader, Event, Header, Level, Rules, Standard, header_fields, with_element,
 };
 
+use crate::code_sets::{AsciiBytes, CodeSets, ExtendedHeaders, function_at, has_code_extension};
 use crate::codes;
 use crate::watch::Watch;
 
@@ -36,7 +38,9 @@ pub(crate) struct Piece {
     pub(crate) application: String,
     /// Range of the text, from the header to the terminator of the trailer, in the source bytes. Pieces share those bytes because many pieces may wait
     /// to be sent.
-    pub(crate) text: core::ops::Range<usize>,
+    text: core::ops::Range<usize>,
+    /// Escape sequences that the text needs after its header, and their place in the source: those of earlier messages that are still in force.
+    selections: (usize, Vec<u8>),
     /// Elements that were looked for, and their values.
     pub(crate) values: Vec<(String, String)>,
     /// Headers and trailers of an interchange with this transaction alone, if they are wanted.
@@ -53,6 +57,28 @@ pub(crate) struct Wanted<'w> {
 }
 
 impl Piece {
+    /// Returns the text. `source` are the bytes that the piece was taken from.
+    pub(crate) fn text<'s>(&self, source: &'s [u8]) -> Cow<'s, [u8]> {
+        let (at, selections) = &self.selections;
+        if selections.is_empty() {
+            return Cow::Borrowed(&source[self.text.clone()]);
+        }
+        Cow::Owned([&source[self.text.start..*at], selections, &source[*at..self.text.end]].concat())
+    }
+
+    /// Returns a text of this piece with other delimiters, or as it is if it has these already. It must be in the piece's character set, or in one
+    /// without code extension.
+    ///
+    /// # Errors
+    /// The delimiters cannot carry the text, such as binary data, whose length they would change.
+    pub(crate) fn written(&self, text: Cow<'_, [u8]>, to: &Delimiters, line_breaks: bool) -> Result<Vec<u8>, Findings> {
+        if *to == self.delimiters && !line_breaks {
+            return Ok(text.into_owned());
+        }
+        let is_extended = self.delimiters.standard == Standard::Edifact && has_code_extension(self.syntax.as_bytes());
+        recode(&text, &self.delimiters, to, line_breaks, is_extended.then(CodeSets::default))
+    }
+
     /// Returns the transaction with this text as a separate interchange, if that was requested.
     pub(crate) fn alone(&self, text: &[u8]) -> Option<Vec<u8>> {
         self.around.as_ref().map(|around| [&around.0, text, &around.1].concat())
@@ -88,19 +114,28 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<
     let mut pass = reader.over(edi, EndOfInput::Yes);
     let mut pieces = Vec::new();
     let mut from = 0;
+    let mut headers = ExtendedHeaders::default();
+    let mut selections: (Option<usize>, Vec<u8>) = (None, Vec::new());
     let not_edi = || {
         let finding =
             Finding::error(codes::NOT_EDI, Fault::Config, "the document to send is not a whole EDI transaction");
         Findings::from(finding.hint("send what a map with an EDI target makes, or whole interchanges"))
     };
     loop {
-        match pass.advance() {
+        let event = pass.advance();
+        if matches!(event, Event::Segment | Event::TransactionEnd(_)) {
+            selections.0.get_or_insert(pass.segment_start());
+        }
+        match event {
             Event::InterchangeStart | Event::GroupStart => around = None,
             Event::TransactionStart => {
-                from = pass.segment_start();
+                let start = pass.segment_start();
+                let (before, needed) = headers.after_header(&edi[start..pass.consumed()]);
+                (from, selections) = (start + before, (None, needed));
                 watch.clear();
                 if wanted.alone && around.is_none() {
-                    around = Some(Arc::new(around_alone(pass.interchange(), pass.group())));
+                    around =
+                        Some(Arc::new(around_alone(pass.interchange(), pass.group(), headers.unchanged().as_deref())));
                 }
             }
             Event::Segment if !references.is_empty() => watch.segment(&pass.segment(), pass.interchange()),
@@ -121,6 +156,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<
                     syntax: if is_x12 { String::new() } else { text(interchange, "syntax_identifier") },
                     application: if is_x12 { group("receiver") } else { text(interchange, "application_reference") },
                     text: from..pass.consumed(),
+                    selections: (selections.0.unwrap_or(from), std::mem::take(&mut selections.1)),
                     values: references
                         .iter()
                         .filter_map(|element| Some((element.clone(), watch.value(element)?.to_owned())))
@@ -131,6 +167,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<
             Event::Done => break,
             _ => {}
         }
+        headers.see(event, &pass, edi);
     }
     let _ = pass.finish();
     let errors: Vec<Finding> = reader
@@ -147,8 +184,14 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<
     }
 }
 
-/// Rewrites a transaction with other delimiters.
-pub(crate) fn recode(text: &[u8], from: &Delimiters, to: &Delimiters, line_breaks: bool) -> Result<Vec<u8>, Findings> {
+/// Rewrites a transaction with other delimiters. `sets` follows the character sets of a text with code extension.
+fn recode(
+    text: &[u8],
+    from: &Delimiters,
+    to: &Delimiters,
+    line_breaks: bool,
+    mut sets: Option<CodeSets>,
+) -> Result<Vec<u8>, Findings> {
     let mut out = Vec::with_capacity(text.len() + 16);
     let refuse = |what: &str| {
         let message = format!("the document holds {what}, which the partner's delimiters cannot carry");
@@ -157,18 +200,38 @@ pub(crate) fn recode(text: &[u8], from: &Delimiters, to: &Delimiters, line_break
             finding.hint("choose other delimiters in the partner's settings, or replace the character in the map"),
         )
     };
-    let mut bytes = text.iter().copied();
+    let mut at = 0;
     let mut between = true;
     let mut tag: Vec<u8> = Vec::new();
     let mut in_tag = true;
-    while let Some(byte) = bytes.next() {
+    while let Some(&byte) = text.get(at) {
+        at += 1;
         if between && byte.is_ascii_whitespace() {
             continue;
+        }
+        if let Some(sets) = &mut sets {
+            if let Some(function) = function_at(&text[at - 1..]) {
+                out.extend_from_slice(function);
+                at += function.len() - 1;
+                sets.select(function);
+                if sets.ascii() == AsciiBytes::Unknown || matches!(function, [_, b'N' | b'O']) {
+                    return Err(refuse("text in a character set without ASCII"));
+                }
+                continue;
+            }
+            if matches!(byte, 0x8e | 0x8f) {
+                return Err(refuse("text in a character set without ASCII"));
+            }
+            if sets.ascii() == AsciiBytes::Parts && matches!(byte, 0x21..=0x7e) {
+                out.push(byte);
+                continue;
+            }
         }
         between = false;
         if Some(byte) == from.release {
             in_tag = false;
-            let Some(data) = bytes.next() else { break };
+            let Some(&data) = text.get(at) else { break };
+            at += 1;
             put_data(&mut out, data, to).map_err(|()| refuse("one of them as data"))?;
         } else if byte == from.element {
             if matches!(tag.as_slice(), b"BIN" | b"BDS") {
@@ -233,6 +296,14 @@ pub(crate) fn with_number(text: &[u8], delimiters: &Delimiters, number: &str) ->
 fn released(text: &[u8], at: usize, delimiters: &Delimiters) -> bool {
     let Some(release) = delimiters.release else { return false };
     text[..at].iter().rev().take_while(|byte| **byte == release).count() % 2 == 1
+}
+
+/// Returns true if interchanges of a version have a repetition separator. Readers of the others take it for data.
+pub(crate) fn has_repetition(standard: Standard, version: &str) -> bool {
+    match standard {
+        Standard::X12 => version >= "00402",
+        Standard::Edifact => version.ends_with(":4"),
+    }
 }
 
 /// One side of an interchange.
@@ -308,7 +379,7 @@ impl<'e> EnvelopeText<'e> {
         let (date, time) = (envelope.stamp.short_date().to_vec(), envelope.stamp.time().to_vec());
         let take = |name: &str, default: &str| self.field("interchange", name).unwrap_or(default).to_owned();
         let repetition = match envelope.delimiters.repetition {
-            Some(byte) if envelope.version.as_str() >= "00402" => char::from(byte).to_string(),
+            Some(byte) if has_repetition(Standard::X12, &envelope.version) => char::from(byte).to_string(),
             _ => "U".to_owned(),
         };
         let elements = [
@@ -335,7 +406,7 @@ impl<'e> EnvelopeText<'e> {
     fn unb(&mut self) {
         let envelope = self.envelope;
         let delimiters = envelope.delimiters;
-        let is_4 = envelope.version.ends_with(":4");
+        let is_4 = has_repetition(Standard::Edifact, &envelope.version);
         let usual = if is_4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
         if delimiters != usual {
             let last = if is_4 { delimiters.repetition } else { None };
@@ -466,11 +537,12 @@ impl<'e> EnvelopeText<'e> {
     }
 }
 
-/// Begins a transaction as a separate interchange with copies of its headers.
+/// Begins a transaction as a separate interchange with copies of its headers. `unchanged` has the bytes of the source for text with code extension,
+/// because the text of its headers is decoded.
 pub(crate) fn begin_alone(
     service: Option<&Delimiters>,
-    interchange: &Header,
-    group: Option<&Header>,
+    (interchange, group): (&Header, Option<&Header>),
+    unchanged: Option<&[u8]>,
     out: &mut Vec<u8>,
 ) {
     out.clear();
@@ -488,6 +560,9 @@ pub(crate) fn begin_alone(
             service.terminator,
         ]);
     }
+    if let Some(unchanged) = unchanged {
+        return out.extend_from_slice(unchanged);
+    }
     out.extend_from_slice(interchange.segment().raw());
     out.push(delimiters.terminator);
     if let (Standard::X12, Some(release)) = (delimiters.standard, delimiters.release) {
@@ -500,11 +575,11 @@ pub(crate) fn begin_alone(
 }
 
 /// Returns the bytes before and after a transaction in a separate interchange.
-fn around_alone(interchange: &Header, group: Option<&Header>) -> (Vec<u8>, Vec<u8>) {
+fn around_alone(interchange: &Header, group: Option<&Header>, unchanged: Option<&[u8]>) -> (Vec<u8>, Vec<u8>) {
     let delimiters = interchange.delimiters();
     let service = (delimiters.standard == Standard::Edifact).then_some(delimiters);
     let (mut head, mut tail) = (Vec::new(), Vec::new());
-    begin_alone(service, interchange, group, &mut head);
+    begin_alone(service, (interchange, group), unchanged, &mut head);
     end_alone(interchange, group, 0, &mut tail);
     // The terminator of the transaction's trailer is in its text.
     tail.remove(0);
@@ -588,15 +663,16 @@ mod tests {
     #[test]
     fn other_delimiters_are_written_or_refused() {
         let to = Delimiters { element: b'|', terminator: b'\n', ..Delimiters::X12 };
-        let done = recode(b"ST*850*1~REF*A:B^C*D~", &Delimiters::X12, &to, false).expect("fits");
+        let done = recode(b"ST*850*1~REF*A:B^C*D~", &Delimiters::X12, &to, false, None).expect("fits");
         assert_eq!(done, b"ST|850|1\nREF|A:B^C|D\n");
-        let refused = recode(b"ST*850*1~REF*A|B~", &Delimiters::X12, &to, false).expect_err("| is data");
+        let refused = recode(b"ST*850*1~REF*A|B~", &Delimiters::X12, &to, false, None).expect_err("| is data");
         assert_eq!(refused.0[0].code, codes::DELIMITER);
         let back = recode(
             b"UNH+1'FTX+A?+B|C'",
             &Delimiters::EDIFACT,
             &Delimiters { element: b'|', ..Delimiters::EDIFACT },
             false,
+            None,
         );
         assert_eq!(back.expect("released"), b"UNH|1'FTX|A+B?|C'");
     }

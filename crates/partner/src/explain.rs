@@ -5,6 +5,7 @@ use quayline_edi::{Closed, EndOfInput, EnvelopeReader, Event, Header, Rules, Sta
 use quayline_project::partner::{Direction, Settings};
 
 use crate::book::Book;
+use crate::code_sets::ExtendedHeaders;
 use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::rules::{Query, RuleId};
 use crate::watch::Watch;
@@ -45,15 +46,18 @@ impl Book {
         let mut watch = Watch::of_rules(self.partners().iter().flat_map(|partner| &partner.rules));
         let (mut text, mut begin, mut from) = (Vec::new(), 0, 0);
         let mut header: Option<Arrived<'_>> = None;
+        let mut headers = ExtendedHeaders::default();
         loop {
-            match pass.advance() {
+            let event = pass.advance();
+            match event {
                 Event::TransactionStart => {
                     watch.clear();
                     if watch.reads_document {
                         let interchange = pass.interchange();
                         let delimiters = interchange.delimiters();
                         let service = (delimiters.standard == Standard::Edifact).then_some(delimiters);
-                        begin_alone(service, interchange, pass.group(), &mut text);
+                        let unchanged = headers.before_message();
+                        begin_alone(service, (interchange, pass.group()), unchanged.as_deref(), &mut text);
                         (begin, from) = (text.len(), pass.segment_start());
                     }
                     let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
@@ -102,6 +106,7 @@ impl Book {
                 Event::Done => break,
                 _ => {}
             }
+            headers.see(event, &pass, bytes);
         }
         Ok(all)
     }

@@ -14,7 +14,7 @@ use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
 use crate::ledger::of_store;
-use crate::receive::{Open, Run};
+use crate::receive::{Arrival, Open, Run};
 use crate::verdict::{
     acknowledgment_options, came_before, duplicates_since, gap, lock_numbers, processed_before, verdict_of,
 };
@@ -32,14 +32,14 @@ impl Run<'_> {
             None => Arc::default(),
         };
         let own_or_first = own.unwrap_or(book.own()[0]);
-        let resumed = self.arrival.entry != 0;
-        let (entry, verdict) = if resumed {
-            let unit = desk.ledger.begin().map_err(of_store)?;
-            let entry = desk.ledger.need(&unit, EntryId(self.arrival.entry))?;
-            let verdict = verdict_of(&entry);
-            (entry, verdict)
-        } else {
-            self.new_interchange(desk, header, (partner, own, own_or_first), &settings)?
+        let begun = self.begun(desk)?;
+        let resumed = begun.is_some();
+        let (entry, verdict) = match begun {
+            Some(entry) => {
+                let verdict = verdict_of(&entry);
+                (entry, verdict)
+            }
+            None => self.new_interchange(desk, header, (partner, own, own_or_first), &settings)?,
         };
         let options = acknowledgment_options(&settings, Stamp::from_unix(desk.now_ms() / 1_000));
         let acknowledges = partner.is_some() && settings.acknowledge.as_ref().is_none_or(|kinds| !kinds.is_empty());
@@ -71,6 +71,20 @@ impl Run<'_> {
             inside,
         }));
         Ok(())
+    }
+
+    /// Returns the entry of the interchange that an earlier run began. A purge may have removed it if the interchange is not processed; it then begins
+    /// again.
+    fn begun(&mut self, desk: &Desk<'_>) -> Result<Option<Entry>, Findings> {
+        if self.arrival.entry == 0 {
+            return Ok(None);
+        }
+        let unit = desk.ledger.begin().map_err(of_store)?;
+        let entry = desk.ledger.get(&unit, EntryId(self.arrival.entry))?;
+        if entry.is_none() {
+            self.arrival = Arrival { transactions: 0, bad: 0, entry: 0, reports: 0, ..self.arrival.clone() };
+        }
+        Ok(entry)
     }
 
     /// Creates the entry of a new interchange, with the reason if it is not processed.

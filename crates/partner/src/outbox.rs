@@ -8,6 +8,7 @@
 //!         content as the ledger packs it
 //! ```
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use quayline_core::{Fault, Finding, Findings};
@@ -77,7 +78,7 @@ impl Ledger {
             }
             page.files.push(OutboxFile {
                 entry: file.entry(),
-                path: (!file.folder.is_empty()).then(|| PathBuf::from(file.folder).join(file.name)),
+                path: (!file.folder.is_empty()).then(|| PathBuf::from(file.folder).join(&*file_name(file.name))),
                 bytes: self.unpacked_length(&file.key, file.packed)?,
             });
             last = Some(file.key);
@@ -120,6 +121,25 @@ pub(crate) fn stored(record: &[u8]) -> Result<StoredFile<'_>, Findings> {
         Some(StoredFile { key: *key, folder, name, packed })
     };
     read().ok_or_else(|| damaged("a file in the outbox is not readable"))
+}
+
+/// Bytes of the name of a written file. File systems allow 255, and the temporary name has some more.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Characters of a part of a name, such as the type of a document.
+const NAME_PART_MAX: usize = 40;
+
+/// Returns a text of a document as a part of a file name. The partner chooses the type of a document, so it can have any characters.
+pub(crate) fn name_part(text: &str) -> String {
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
+    text.chars().take(NAME_PART_MAX).map(allowed).collect()
+}
+
+/// Returns the name of a file in its folder. Earlier versions stored names that no file can have.
+pub(crate) fn file_name(stored: &str) -> Cow<'_, str> {
+    // The number of the entry is at the end of a name.
+    let name = &stored[stored.ceil_char_boundary(stored.len().saturating_sub(NAME_BYTES_MAX))..];
+    if name.contains(['/', '\0']) { Cow::Owned(name.replace(['/', '\0'], "_")) } else { Cow::Borrowed(name) }
 }
 
 /// Returns the text at the beginning, and the bytes after it.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::{guides_for, is_advice};
 use crate::book::{Book, LoadedGuides};
+use crate::code_sets::ExtendedHeaders;
 use crate::codes;
 use crate::compiled_condition::Undecided;
 use crate::defaults::KEEP_DAYS;
@@ -181,6 +182,7 @@ impl Desk<'_> {
             watched: None,
             watches: HashMap::new(),
             rejections: Rejections::default(),
+            headers: ExtendedHeaders::default(),
         };
         let done = run.pass_over(self, source, &limits);
         let Run { report, .. } = run;
@@ -245,6 +247,7 @@ pub(crate) struct Run<'r> {
     pub(crate) watches: HashMap<WatchKey, Watch>,
     /// Levels that faults reject in the acknowledgment.
     rejections: Rejections,
+    headers: ExtendedHeaders,
 }
 
 /// Our identity, partner and type.
@@ -350,6 +353,7 @@ impl Run<'_> {
         if event == Event::TransactionStart {
             self.open_transaction(desk, pass);
         }
+        self.headers.see(event, pass, input);
         let Run { rejections, transaction, .. } = self;
         rejections.event(event, pass, faults, &mut |level, severity, _| {
             transaction.has_errors |= level == Level::Transaction && severity == Severity::Error;
@@ -533,7 +537,8 @@ impl Run<'_> {
         let Some(open) = &mut self.open else { return };
         let transaction = &mut self.transaction;
         let service = open.una.then(|| pass.interchange().delimiters());
-        begin_alone(service, pass.interchange(), pass.group(), &mut transaction.text);
+        let unchanged = self.headers.before_message();
+        begin_alone(service, (pass.interchange(), pass.group()), unchanged.as_deref(), &mut transaction.text);
         transaction.begin = transaction.text.len();
         transaction.from = Some(pass.segment_start());
         transaction.findings.clear();

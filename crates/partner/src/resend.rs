@@ -5,9 +5,9 @@ use quayline_core::{Fault, Finding, Findings};
 use crate::codes;
 use crate::defaults::{DUE_S, default_folder};
 use crate::desk::Desk;
-use crate::details::Details;
+use crate::details::{Details, HistoryLine};
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
-use crate::envelope::{Wanted, pieces, recode};
+use crate::envelope::{Wanted, pieces};
 use crate::matching::{groups_in, replace_in, transactions_in};
 use crate::outputs::OutputKind;
 use crate::send::{in_character_set, no_bytes};
@@ -43,7 +43,7 @@ impl Desk<'_> {
             return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
         }
         let bytes = ledger.body(unit, id, Part::Document)?.ok_or_else(|| no_bytes(id))?;
-        let times = entry.details.history.iter().filter(|line| line.what.starts_with("sent again")).count() + 1;
+        let times = times_sent_again(&entry.details) + 1;
         let (own, partner) = self.parties_named(&entry.details.own, &entry.partner)?;
         let rule = self.book.rule_named(&entry.details.rule);
         let settings = self.book.settings_of_rule(own, partner, rule);
@@ -54,7 +54,7 @@ impl Desk<'_> {
         let name = format!("{}-{}-{id}-again-{times}.{extension}", entry.partner, entry.number);
         let number = u16::try_from(times).unwrap_or(u16::MAX);
         let place = self.deliver(&to, OutputKind::Interchange, (id, number), &name, bytes.as_slice().into())?;
-        entry.details.happened(now, format!("sent again to {place}"));
+        entry.details.happened(now, format!("sent again to {place}{TIMES}{times})"));
         let due = now + settings.due.map_or(DUE_S, |due| due.seconds) * 1_000;
         let (state_of_groups, state) = expected(&settings, standard_of(&entry.details.standard));
         // An answer is awaited anew, also where the partner refused what it got. Acknowledgments are not answered.
@@ -121,8 +121,9 @@ impl Desk<'_> {
             let document = self.next_id()?;
             // What it is found by goes with it. A purge may have removed some of the old entries; then nobody knows which is whose.
             let replaced = before.next().filter(|_| are_all);
-            let text = in_character_set(&bytes[piece.text.clone()], &piece, shape.version())?;
-            let text = recode(&text, &piece.delimiters, &shape.delimiters(standard), shape.line_breaks())?;
+            let text = piece.text(&bytes);
+            let text = in_character_set(&text, &piece, shape.version())?;
+            let text = piece.written(text, &shape.delimiters(standard), shape.line_breaks())?;
             let mut details = Details {
                 standard: standard.name().to_owned(),
                 document: piece.document,
@@ -182,6 +183,23 @@ impl Desk<'_> {
         Ok(report)
     }
 }
+
+/// Returns how often an interchange was sent again. Its history keeps only the newest lines, so each has the number.
+fn times_sent_again(details: &Details) -> usize {
+    let lines = details.history.iter().filter(|line| line.what.starts_with("sent again"));
+    let number = |line: &HistoryLine| {
+        let number = match line.what.rsplit_once(TIMES) {
+            Some((_, number)) => number.strip_suffix(')'),
+            // Earlier versions had the number in the name of the file only.
+            None => line.what.rsplit_once("-again-").and_then(|(_, rest)| rest.split('.').next()),
+        };
+        number.and_then(|number| number.parse::<usize>().ok()).unwrap_or(0)
+    };
+    lines.clone().map(number).max().unwrap_or(0).max(lines.count())
+}
+
+/// Text before the number in a line of the history.
+const TIMES: &str = " (repetition ";
 
 /// Makes an entry whose bytes were sent again expect an answer, unless the partner accepted it.
 fn await_again(entry: &mut Entry, state: State, due_ms: u64, now_ms: u64) {

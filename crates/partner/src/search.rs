@@ -1,4 +1,4 @@
-//! Search for entries, and the operations on found entries: reprocess, purge.
+//! Search for entries, and the operation on a found document: reprocess.
 //!
 //! Every search walks the index of its most selective condition: business field, control number, a state that needs attention,
 //! partner and time (of one kind, or of all kinds at once), or all entries by number, which follows the time. The other conditions are tested for each entry. A page ends after a fixed
@@ -8,9 +8,9 @@
 use std::ops::ControlFlow;
 
 use quayline_core::{Fault, Finding, Findings, Place, Severity};
-use quayline_edi::acknowledge::{AcknowledgmentReader, Report};
+use quayline_edi::acknowledge::{AcknowledgmentReader, Rejections, Report};
 use quayline_edi::{
-    EndOfInput, EnvelopePass, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions,
+    EndOfInput, EnvelopePass, EnvelopeReader, Event, Level, Rules, ValidationLevel, Validator, ValidatorOptions,
 };
 use quayline_store::record_file::{Browse, By, Record, Relation};
 use quayline_store::{StoreError, Unit};
@@ -32,7 +32,6 @@ use crate::send_request::SendRequest;
 use crate::source::Again;
 use crate::verdict::{count_as_processed, interchange_of, rejects};
 use crate::watch::Watch;
-use crate::whole::has_old_bytes;
 use crate::work::Work;
 
 /// Conditions of a search. An absent condition matches every entry.
@@ -389,132 +388,6 @@ impl Ledger {
             }
         }
     }
-
-    /// Removes entries older than their policy or than `days`, in units of work of some hundred entries, so that other work continues.
-    /// Waiting documents, and interchanges that are being received, stay. The states of sources of that age are removed as well; the same bytes
-    /// are then processed again. Returns the number of entries removed.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub fn purge(&self, now_ms: u64, days: Option<u64>) -> Result<u64, Findings> {
-        let (mut removed, mut next) = (0, Some(EntryId(0)));
-        while let Some(from) = next {
-            let purged = self.purge_unit(now_ms, days, from)?;
-            removed += purged.removed;
-            next = purged.next;
-        }
-        self.purge_sources(now_ms, days)?;
-        Ok(removed)
-    }
-
-    /// Removes the states of sources that were completed `days` ago, or the default retention of entries, in small units of work.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub fn purge_sources(&self, now_ms: u64, days: Option<u64>) -> Result<(), Findings> {
-        let days = days.unwrap_or(KEEP_DAYS);
-        let before = now_ms.saturating_sub(days.saturating_mul(86_400_000));
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let mut unit = self.begin().map_err(of_store)?;
-            let mut browse = self.arrivals.browse();
-            if let Some(after) = &after {
-                match browse.start(&unit, By::Key(after), Relation::AtLeast) {
-                    Ok(()) => {}
-                    Err(StoreError::NotFound { .. }) => return Ok(()),
-                    Err(error) => return Err(of_store(error)),
-                }
-            }
-            let (mut old, mut seen, mut is_end) = (Vec::new(), 0, false);
-            while seen < PURGE_PAGE {
-                match browse.next(&unit) {
-                    Ok(record) if after.as_ref().is_some_and(|after| record.key == *after) => {}
-                    Ok(record) => {
-                        seen += 1;
-                        let done_at = crate::receive::done_at(&record.bytes)?;
-                        if done_at.is_some_and(|at| at <= before) {
-                            old.push(record.key.to_vec());
-                        }
-                        after = Some(record.key.to_vec());
-                    }
-                    Err(StoreError::EndOfFile { .. }) => {
-                        is_end = true;
-                        break;
-                    }
-                    Err(error) => return Err(of_store(error)),
-                }
-            }
-            for key in &old {
-                self.arrivals.remove(&mut unit, key).map_err(of_store)?;
-            }
-            if !old.is_empty() {
-                unit.commit().map_err(of_store)?;
-            }
-            if is_end {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Does one unit of work of [`Ledger::purge`], over the next entries from a number on. Does not remove states of sources.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub fn purge_unit(&self, now_ms: u64, days: Option<u64>, from: EntryId) -> Result<Purged, Findings> {
-        let mut unit = self.begin().map_err(of_store)?;
-        let mut browse = self.entries.browse();
-        let mut purged = Purged { removed: 0, next: None };
-        match browse.start(&unit, By::Key(&from.0.to_be_bytes()), Relation::AtLeast) {
-            Ok(()) => {}
-            Err(StoreError::NotFound { .. }) => return Ok(purged),
-            Err(error) => return Err(of_store(error)),
-        }
-        let mut page = Vec::new();
-        while page.len() < PURGE_PAGE {
-            match browse.next(&unit) {
-                Ok(record) => page.push(self.decoded(&record.bytes)?),
-                Err(StoreError::EndOfFile { .. }) => break,
-                Err(error) => return Err(of_store(error)),
-            }
-        }
-        let last = page.last().filter(|_| page.len() == PURGE_PAGE);
-        purged.next = last.map(|last| EntryId(last.id.0.saturating_add(1)));
-        let is_old = |entry: &Entry| {
-            let keep_days = match entry.details.keep_days {
-                0 => KEEP_DAYS,
-                kept => kept,
-            };
-            let keep_days = days.unwrap_or(keep_days);
-            let old = entry.time_ms.saturating_add(keep_days.saturating_mul(86_400_000)) <= now_ms;
-            old && !matches!(entry.state, State::Waiting | State::Receiving)
-        };
-        let mut changed = false;
-        for seen in page.iter().filter(|entry| is_old(entry) || has_old_bytes(entry, now_ms)) {
-            // The page was read without locks: another process may have changed or removed the entry.
-            let Some(entry) = self.locked_if_kept(&mut unit, seen.id)? else { continue };
-            if is_old(&entry) {
-                self.remove(&mut unit, &entry).map_err(of_store)?;
-                purged.removed += 1;
-                changed = true;
-            } else if has_old_bytes(&entry, now_ms) {
-                self.purge_received(&mut unit, entry, now_ms)?;
-                changed = true;
-            }
-        }
-        if changed {
-            unit.commit().map_err(of_store)?;
-        }
-        Ok(purged)
-    }
-}
-
-/// Result of one unit of work of a purge.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Purged {
-    /// Entries removed.
-    pub removed: u64,
-    /// Where the next unit of work begins; `None` after the last entry.
-    pub next: Option<EntryId>,
 }
 
 impl Backwards<'_> {
@@ -572,9 +445,6 @@ fn end_of(prefix: &[u8]) -> Vec<u8> {
     end.resize(KEY_BYTES, 0);
     end
 }
-
-/// Entries that a unit of work of a purge looks at.
-const PURGE_PAGE: usize = 256;
 
 /// Extracts the index key of a stored entry.
 fn key_of<'r>(index: Option<&str>, record: &'r [u8]) -> Result<&'r [u8], Findings> {
@@ -634,6 +504,9 @@ pub(crate) struct Checked {
     pub(crate) details: crate::details::Details,
     pub(crate) watch: Watch,
     pub(crate) findings: Vec<Finding>,
+    /// Errors and warnings of the transaction itself. Those of its headers were decided when its interchange was received.
+    pub(crate) has_errors: bool,
+    pub(crate) has_warnings: bool,
     pub(crate) application: String,
     /// Our identity and the partner.
     pub(crate) parties: (usize, Option<usize>),
@@ -686,7 +559,7 @@ impl Desk<'_> {
             None => ledger.body(unit, id, Part::Document)?.ok_or_else(|| crate::send::no_bytes(id))?,
         };
         let new = self.next_id()?;
-        let Checked { mut details, watch, findings, application, parties, reports, stray } =
+        let Checked { mut details, watch, findings, has_errors, has_warnings, application, parties, reports, stray } =
             self.check(&bytes, new, &old)?;
         if corrected.is_some() {
             refuse_other(&old, &details, parties.1.map(|number| self.book.partner(number).name.as_str()))?;
@@ -695,8 +568,6 @@ impl Desk<'_> {
         details.parent = old.details.parent;
         details.source.clone_from(&old.details.source);
         details.happened(now, format!("processed again, from entry {id}"));
-        let has = |severity| findings.iter().any(|finding: &Finding| finding.severity == severity);
-        let (errors, warnings) = (has(Severity::Error), has(Severity::Warning));
         details.add_findings(&findings);
         let place = Place { path: Some(format!("entry {new}")), ..Place::default() };
         let (own, partner) = parties;
@@ -726,7 +597,7 @@ impl Desk<'_> {
         let (interchange, repeated) = interchange_of(self, &old, &settings)?;
         repeated.into_iter().for_each(|finding| work.find(finding));
         let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");
-        let state = if rejects(&settings, errors, warnings) {
+        let state = if rejects(&settings, has_errors, has_warnings) {
             State::Rejected
         } else if is_acknowledgment && partner.is_some() {
             matching::apply(self, &mut work, &reports)?;
@@ -821,6 +692,8 @@ impl Desk<'_> {
         let mut application = String::new();
         let mut parties = (book.own()[0], None);
         let mut transactions = 0;
+        let mut rejections = Rejections::default();
+        let (mut has_errors, mut has_warnings) = (false, false);
         let (mut reader_of_reports, mut reports) = (AcknowledgmentReader::default(), Vec::new());
         let file: std::sync::Arc<str> = format!("entry {id}").into();
         loop {
@@ -843,6 +716,10 @@ impl Desk<'_> {
                 of_partner.map(|guides: &LoadedGuides| &guides.set)
             };
             let check = validator.event(event, choose, &mut pass, &mut faults);
+            rejections.event(event, &pass, &faults, &mut |level, severity, _| {
+                has_errors |= level == Level::Transaction && severity == Severity::Error;
+                has_warnings |= level == Level::Transaction && severity == Severity::Warning;
+            });
             match event {
                 Event::TransactionStart => {
                     transactions += 1;
@@ -892,6 +769,6 @@ impl Desk<'_> {
         }
         details.bytes = bytes.len() as u64;
         let stray = reader_of_reports.stray();
-        Ok(Checked { details, watch, findings, application, parties, reports, stray })
+        Ok(Checked { details, watch, findings, has_errors, has_warnings, application, parties, reports, stray })
     }
 }

@@ -20,7 +20,7 @@ use crate::defaults::KEEP_DAYS;
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
-use crate::envelope::{Piece, Wanted, pieces, recode};
+use crate::envelope::{Piece, Wanted, pieces};
 use crate::ledger;
 use crate::rules::RuleId;
 use crate::send_other::Other;
@@ -34,6 +34,9 @@ use crate::write::{Document, Route, Shape, delimiters_for, rule_name};
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct SendState {
     documents: u64,
+    /// Number of documents that were rejected.
+    #[serde(default)]
+    rejected: u64,
     done: bool,
     at_ms: u64,
 }
@@ -74,7 +77,7 @@ impl Desk<'_> {
             self.roll_back();
         }
         let mut done = done?;
-        done.findings.extend(self.take_undelivered().into_iter().map(|finding| (EntryId(0), finding)));
+        self.take_undelivered().iter().for_each(|finding| done.find(EntryId(0), finding));
         Ok(done)
     }
 
@@ -137,16 +140,17 @@ impl Desk<'_> {
             let place = Place { file: Some(request.name.into()), ..Place::default() };
             let message = format!("the same bytes were sent before, at {}", crate::time_text(state.at_ms));
             let finding = Finding::error(codes::SAME_FILE, Fault::Caller, message).at(place);
-            report
-                .findings
-                .push((EntryId(0), finding.hint("the file changes nothing; --again sends it again, with new numbers")));
+            let hint = "the file changes nothing; --again sends it again, with new numbers";
+            report.find(EntryId(0), &finding.hint(hint));
             report.repeated = true;
+            report.rejected_before = state.rejected;
             return Ok(report);
         }
         if state.done {
             state = SendState::default();
         }
         let done_before = state.documents;
+        report.rejected_before = state.rejected;
         let rules = SendRules::of(book, own, to, request.document)?;
         let rule = rules.usual;
         let Documents { texts, pieces, others, rejected } = self.documents(request, input, &rules, &mut report)?;
@@ -156,13 +160,14 @@ impl Desk<'_> {
                 continue;
             }
             let target = self.target((own, request.from.is_some()), to, rule, &piece);
-            let text = &texts[of][piece.text.clone()];
-            let target = self.with_rule(target, &rules, &piece, text)?;
+            let text = piece.text(&texts[of]);
+            let target = self.with_rule(target, &rules, &piece, &text)?;
             let bytes = text.len();
-            self.send_one(request, EntryId(0), (piece, text), target, &mut report)?;
+            self.send_one(request, EntryId(0), (piece, &text), target, &mut report)?;
             report.transactions += 1;
             if self.is_full_after(bytes) {
-                state = SendState { documents: number, ..state };
+                let rejected = report.rejected_before + report.rejected;
+                state = SendState { documents: number, rejected, ..state };
                 self.keep_position(&key, &state)?;
             }
             self.counted(bytes)?;
@@ -174,7 +179,8 @@ impl Desk<'_> {
         if let Some((bytes, findings)) = rejected {
             self.reject(request, own, to, rule, &bytes, &findings, &mut report)?;
         }
-        let state = SendState { documents: total, done: true, at_ms: self.now_ms() };
+        let rejected = report.rejected_before + report.rejected;
+        let state = SendState { documents: total, rejected, done: true, at_ms: self.now_ms() };
         self.keep_position(&key, &state)?;
         Ok(report)
     }
@@ -267,7 +273,7 @@ impl Desk<'_> {
             }
             let (errors, others): (Vec<_>, Vec<_>) =
                 done.findings.into_iter().partition(|one| one.severity == Severity::Error);
-            report.findings.extend(others.into_iter().take(100).map(|finding| (EntryId(0), finding)));
+            others.iter().for_each(|finding| report.find(EntryId(0), finding));
             if done.tally.records_rejected > 0 {
                 let (_, findings) = documents.rejected.get_or_insert_with(|| (done.rejects, Vec::new()));
                 findings.extend(errors);
@@ -294,7 +300,7 @@ impl Desk<'_> {
             if to_test {
                 Arc::make_mut(&mut target.settings).usage = Some(Usage::Test);
             }
-            let text = edi[piece.text.clone()].to_vec();
+            let text = piece.text(edi).into_owned();
             Ok((piece, text, target))
         };
         pieces(edi, self.book.limits(), Wanted::default())?.into_iter().map(with_target).collect()
@@ -461,13 +467,8 @@ impl Desk<'_> {
         }
         let delimiters = delimiters_for(&target.settings, &piece);
         let shape = Shape::of(&target.settings, &delimiters);
-        let written = in_character_set(text, &piece, shape.version()).and_then(|text| {
-            if delimiters == piece.delimiters && !shape.line_breaks() {
-                Ok(text.into_owned())
-            } else {
-                recode(&text, &piece.delimiters, &delimiters, shape.line_breaks())
-            }
-        });
+        let written = in_character_set(text, &piece, shape.version())
+            .and_then(|text| piece.written(text, &delimiters, shape.line_breaks()));
         let text = match written {
             Ok(text) => text,
             Err(Findings(found)) => return self.refuse(entry, text, &found[0], report).map(|()| id),
@@ -502,9 +503,7 @@ impl Desk<'_> {
         let unit = self.unit()?;
         ledger.insert_with(unit, &entry, Part::Document, text)?;
         report.rejected += 1;
-        if report.findings.len() < 100 {
-            report.findings.push((entry.id, finding.clone()));
-        }
+        report.find(entry.id, finding);
         Ok(())
     }
 
@@ -551,7 +550,7 @@ impl Desk<'_> {
         let unit = self.unit()?;
         ledger.insert_with(unit, &entry, Part::Source, bytes)?;
         report.rejected += 1;
-        report.findings.extend(findings.iter().take(100).map(|finding| (id, finding.clone())));
+        findings.iter().for_each(|finding| report.find(id, finding));
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use crate::defaults::KEEP_DAYS;
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
+use crate::outbox::name_part;
 use crate::outputs::OutputKind;
 use crate::rules::RuleId;
 use crate::send_request::{SendReport, SendRequest};
@@ -57,8 +58,8 @@ impl Desk<'_> {
         report.keep_entry(id);
         let now = self.now_ms();
         let partner = to.map(|to| book.partner(to).name.clone()).unwrap_or_default();
-        let parts = [partner.as_str(), request.document, output.name.as_str()];
-        let stem: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let parts = [partner.clone(), name_part(request.document), name_part(&output.name)];
+        let stem: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let name = format!("{}-{id}.{}", stem.join("-"), output.extension);
         let to = if let Delivery::File(file) = place {
             // A record that the file refuses ends the run: the source of the records is ours.

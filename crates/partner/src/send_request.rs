@@ -31,6 +31,8 @@ pub struct SendReport {
     pub waiting: u64,
     /// Documents that were rejected.
     pub rejected: u64,
+    /// Documents that an earlier run of the same source rejected.
+    pub rejected_before: u64,
     /// Interchanges written.
     pub interchanges: u64,
     /// Entries of these documents, at most 100.
@@ -39,13 +41,24 @@ pub struct SendReport {
     pub resumed: bool,
     /// True if the same bytes were sent before, so that nothing was done.
     pub repeated: bool,
-    /// Findings with the entry that they are about, at most 100.
+    /// Findings with the entry that they are about, at most [`SendReport::FINDINGS_MAX`].
     pub findings: Vec<(EntryId, Finding)>,
     /// Findings beyond those.
     pub findings_more: u64,
 }
 
 impl SendReport {
+    /// Findings that a report keeps.
+    pub const FINDINGS_MAX: usize = 100;
+
+    pub(crate) fn find(&mut self, id: EntryId, finding: &Finding) {
+        if self.findings.len() < SendReport::FINDINGS_MAX {
+            self.findings.push((id, finding.clone()));
+        } else {
+            self.findings_more += 1;
+        }
+    }
+
     pub(crate) fn keep_entry(&mut self, id: EntryId) {
         if self.entries.len() < 100 {
             self.entries.push(id);

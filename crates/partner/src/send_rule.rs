@@ -38,9 +38,6 @@ impl SendRules {
     pub(crate) fn of(book: &Book, own: usize, to: Option<usize>, document: &str) -> Result<SendRules, Findings> {
         let query =
             Query { direction: Direction::Send, standard: None, document, version: "", application: "", test: false };
-        let usual = book
-            .choose(own, to, &query, &mut |_, rule| rule.when.is_empty() && rule.condition.is_none())
-            .filter(|id| !has_conditions(book.rule(*id)));
         let owners = Book::owners(own, to);
         let sends = |rule: &&Rule| {
             let fits = match &rule.document {
@@ -51,6 +48,13 @@ impl SendRules {
             };
             rule.direction == Direction::Send && fits
         };
+        let mut usual = None;
+        book.rules().each(&owners, &query, &mut |id| {
+            let rule = book.rule(id);
+            let fits = sends(&rule) && rule.when.is_empty() && rule.condition.is_none();
+            usual = Some(id).filter(|_| fits && !has_conditions(rule));
+            fits
+        });
         let all = || owners.iter().flat_map(|owner| &book.partner(*owner).rules).filter(sends);
         let maps = match usual {
             Some(id) => book.rule(id).maps.clone(),

@@ -13,6 +13,7 @@ use crate::compiled_condition::Undecided;
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{EntryId, State};
+use crate::outbox::name_part;
 use crate::outputs::{OutputKind, not_taken};
 use crate::rules::{Query, RuleId};
 use crate::watch::Watch;
@@ -115,7 +116,7 @@ impl Work<'_> {
         let rule = book.rule(rule_id);
         self.details.rule = format!("{}/{}", book.partner(rule_id.owner).name, rule.name);
         let partner = self.partner.map(|partner| book.partner(partner).name.clone()).unwrap_or_default();
-        let stem = format!("{partner}-{}-{}", self.details.document, self.id);
+        let stem = format!("{partner}-{}-{}", name_part(&self.details.document), self.id);
         if rule.maps.is_empty() {
             let to =
                 rule.deliver.get("").or_else(|| rule.deliver.values().next()).expect("checked when the file was read");
@@ -236,7 +237,7 @@ impl Work<'_> {
                 continue;
             }
             let name = if several {
-                format!("{stem}-{}.{}", output.name, output.extension)
+                format!("{stem}-{}.{}", name_part(&output.name), output.extension)
             } else {
                 format!("{stem}.{}", output.extension)
             };

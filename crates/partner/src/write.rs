@@ -15,7 +15,7 @@ use crate::defaults::{DUE_S, KEEP_DAYS, default_folder};
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of, group_context, transaction_context};
-use crate::envelope::{Envelope, EnvelopeText, Party, Piece};
+use crate::envelope::{Envelope, EnvelopeText, Party, Piece, has_repetition};
 use crate::outputs::OutputKind;
 use crate::rules::RuleId;
 use crate::send_request::SendReport;
@@ -313,8 +313,6 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn of(settings: &Settings, delimiters: &Delimiters) -> Shape {
-        let usual = if delimiters.standard == Standard::X12 { "00501" } else { "UNOC:3" };
-        let version = settings.version(delimiters.standard);
         Shape {
             delimiters: [
                 delimiters.component,
@@ -324,7 +322,7 @@ impl Shape {
                 delimiters.repetition.unwrap_or(0),
                 delimiters.terminator,
             ],
-            version: version.unwrap_or(usual).to_owned(),
+            version: version_of(settings, delimiters.standard).to_owned(),
             line_breaks: settings.line_breaks.unwrap_or(false),
             fields: settings.fields.clone().unwrap_or_default(),
         }
@@ -359,9 +357,16 @@ impl Shape {
     }
 }
 
+/// Returns the version of the partner's interchanges: ISA12, or syntax identifier and version.
+fn version_of(settings: &Settings, standard: Standard) -> &str {
+    settings.version(standard).unwrap_or(if standard == Standard::X12 { "00501" } else { "UNOC:3" })
+}
+
 fn delimiters_of_settings(settings: &Settings, standard: Standard) -> Delimiters {
     let usual = if standard == Standard::X12 { Delimiters::X12 } else { Delimiters::EDIFACT };
-    settings.delimiters(standard).and_then(|text| delimiters_of(text, standard)).unwrap_or(usual)
+    let given = settings.delimiters(standard).and_then(|text| delimiters_of(text, standard)).unwrap_or(usual);
+    let repetition = given.repetition.filter(|_| has_repetition(standard, version_of(settings, standard)));
+    Delimiters { repetition, ..given }
 }
 
 pub(crate) fn delimiters_for(settings: &Settings, piece: &Piece) -> Delimiters {

@@ -49,14 +49,18 @@ pub struct Comparison {
     pub missing: usize,
 }
 
-/// A number by section, row and column.
+/// A number by section, row and column. Rows of a section with one name have a number after it.
 type Numbers = BTreeMap<(String, String, String), (f64, Better, String)>;
 
 fn numbers(report: &Report) -> Numbers {
     let mut numbers = Numbers::new();
     for section in &report.sections {
+        let mut occurrences: BTreeMap<String, usize> = BTreeMap::new();
         for row in &section.table.rows {
-            let name = row.first().map(plain).unwrap_or_default();
+            let first = row.first().map(plain).unwrap_or_default();
+            let occurrence = occurrences.entry(first.clone()).or_default();
+            *occurrence += 1;
+            let name = if *occurrence == 1 { first } else { format!("{first} ({occurrence})") };
             for (column, cell) in section.table.columns.iter().zip(row).skip(1) {
                 if let (Some(number), true) = (cell.number(), column.better != Better::Neither) {
                     let key = (section.id.clone(), name.clone(), column.name.clone());

@@ -21,7 +21,7 @@ use super::export::{Export, Format};
 use super::folders::Watcher;
 use super::outbox::file_json;
 use super::show::{explanation_json, partner_json, partner_line_json};
-use super::{envelope_json, now_ms, openapi, read_book, receive_json, roster, send_json};
+use super::{envelope_json, now_ms, openapi, read_book, receive_json, release_json, roster, send_json};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
 use crate::console::Console;
 use crate::exit::Stop;
@@ -297,6 +297,7 @@ impl PartnersPart {
             next = purged.next;
         }
         if next.is_none() {
+            let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
             self.ledger.purge_sources(now_ms, days)?;
         }
         Ok((200, json!({ "removed": removed, "next": next.map(|next| quayline_core::hex(&next.0.to_be_bytes())) })))
@@ -376,7 +377,7 @@ impl PartnersPart {
             }
         };
         let report: SendReport = self.at_desk(|desk| desk.release(&which))?;
-        Ok((200, json!({ "interchanges": report.interchanges })))
+        Ok((200, release_json(&report)))
     }
 
     fn receive(&self, query: &Query, body: &[u8]) -> Answer {

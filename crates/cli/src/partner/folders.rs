@@ -133,7 +133,7 @@ struct Places<'p> {
 
 impl Places<'_> {
     /// Processes files in shared units of work, and moves them when all are committed. Returns true if all were valid. If one of them fails,
-    /// all uncommitted work is undone, and each file is processed alone.
+    /// all uncommitted work is undone, and each file that is not committed is processed alone.
     fn take_together(
         &self,
         desk: &mut Desk<'_>,
@@ -143,18 +143,27 @@ impl Places<'_> {
         if files.len() < 2 {
             return self.take_alone(desk, files, reported);
         }
+        // Each result has the number of commits before it: a later commit includes the work of its file.
+        let mut taken = Vec::with_capacity(files.len());
         let done = desk.together(|desk| {
-            let going_on = |_: &&ClaimedFile<'_>| !self.stop.load(Ordering::Relaxed);
-            files.iter().take_while(going_on).map(|file| file.take(desk)).collect::<Result<Vec<_>, _>>()
+            for file in files.iter().take_while(|_| !self.stop.load(Ordering::Relaxed)) {
+                let one = file.take(desk)?;
+                taken.push((one, desk.commits()));
+            }
+            Ok(())
         });
-        let taken = match done {
-            Ok(taken) => taken,
-            // Committed parts are not repeated; each file reports its own error.
-            Err(_) => return self.take_alone(desk, files, reported),
-        };
+        if done.is_err() {
+            let commits = desk.commits();
+            taken.retain(|(_, before)| *before < commits);
+        }
+        let (committed, rest) = files.split_at(taken.len());
         let mut is_good = true;
-        for (file, taken) in files.iter().zip(taken) {
-            is_good &= self.put(file, &taken, reported);
+        for (file, (taken, _)) in committed.iter().zip(&taken) {
+            is_good &= self.put(file, taken, reported);
+        }
+        if done.is_err() {
+            // Each file reports its own error.
+            is_good &= self.take_alone(desk, rest, reported)?;
         }
         Ok(is_good)
     }
@@ -210,7 +219,7 @@ impl Places<'_> {
                 if !report.repeated {
                     say_sent(&name, report, self.console);
                 }
-                (report.rejected == 0, is_delivered(&report.findings))
+                (report.rejected + report.rejected_before == 0, is_delivered(&report.findings))
             }
         };
         self.put_away(file, if is_good { self.archive } else { self.rejected }, reported) && is_good && is_delivered

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Existing, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source, StoreKey,
-    Waiting,
+    Again, Book, Desk, DeskLimits, EntryId, Existing, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source,
+    StoreKey, Waiting,
 };
 use quayline_project::{FlowFile, ShapeOptions};
 use quayline_store::{Clock as _, STO_IN_USE, Store, SystemClock};
@@ -283,13 +283,11 @@ pub(crate) fn say_received(name: &str, report: &ReceiveReport, console: &Console
 }
 
 fn receive_json(name: &str, report: &ReceiveReport) -> serde_json::Value {
-    let findings: Vec<_> =
-        report.findings.iter().map(|(id, finding)| json!({"entry": id.0, "finding": raw(finding)})).collect();
     json!({
         "source": name, "interchanges": report.interchanges, "transactions": report.transactions, "delivered": report.delivered,
         "rejected": report.rejected, "duplicates": report.duplicates, "unrouted": report.unrouted,
         "acknowledgments": report.acknowledgments, "matched": report.matched, "resumed": report.resumed,
-        "findings": findings, "findings_more": report.findings_more,
+        "findings": findings_json(&report.findings), "findings_more": report.findings_more,
     })
 }
 
@@ -329,6 +327,9 @@ fn send(args: &SendArgs, console: &Console) -> Result<Exit, Stop> {
 pub(crate) fn say_sent(name: &str, report: &SendReport, console: &Console) {
     let findings: Vec<Finding> = report.findings.iter().map(|(_, finding)| finding.clone()).collect();
     console.findings(&findings);
+    if report.findings_more > 0 {
+        console.paragraph(&format!("{} more findings", report.findings_more));
+    }
     let mut parts = vec![count_of(report.transactions, "document")];
     for (count, what) in [(report.sent, "sent"), (report.waiting, "waiting"), (report.rejected, "rejected")] {
         if count > 0 {
@@ -341,13 +342,23 @@ pub(crate) fn say_sent(name: &str, report: &SendReport, console: &Console) {
 }
 
 fn send_json(name: &str, report: &SendReport) -> serde_json::Value {
-    let findings: Vec<_> =
-        report.findings.iter().map(|(id, finding)| json!({"entry": id.0, "finding": raw(finding)})).collect();
     json!({
         "source": name, "documents": report.transactions, "sent": report.sent, "waiting": report.waiting,
         "rejected": report.rejected, "interchanges": report.interchanges, "resumed": report.resumed, "repeated": report.repeated,
-        "findings": findings,
+        "findings": findings_json(&report.findings), "findings_more": report.findings_more,
     })
+}
+
+/// Formats the result of a release as JSON.
+fn release_json(report: &SendReport) -> serde_json::Value {
+    json!({
+        "interchanges": report.interchanges,
+        "findings": findings_json(&report.findings), "findings_more": report.findings_more,
+    })
+}
+
+fn findings_json(findings: &[(EntryId, Finding)]) -> serde_json::Value {
+    findings.iter().map(|(id, finding)| json!({"entry": id.0, "finding": raw(finding)})).collect()
 }
 
 /// Runs `quayline envelope`.

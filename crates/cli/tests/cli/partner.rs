@@ -344,6 +344,40 @@ fn a_file_that_cannot_be_sent_keeps_no_other_back() {
     );
 }
 
+/// Regression: a file that failed after a commit hid the reports of the files before it, because they were processed again as sources that came before.
+#[test]
+fn committed_files_are_reported_if_a_later_one_fails() {
+    let world = examples();
+    let file = "partners/partners/alder.toml";
+    let text = String::from_utf8(world.read(file)).expect("text");
+    let rule = "\n[[rule]]\nname = \"lost\"\ndirection = \"receive\"\ndocument = \"850\"\nwhen = { BEG03 = \"PO99\" }\ndeliver = \"queue:NOWHERE\"\n";
+    world.write(file, text + rule);
+    world.write("partners/inbox/a.x12", many(1).replace("PO1*1*1*EA", "PO1*1*X*EA"));
+    world.write("partners/inbox/b.x12", many(100).replace("*000000001", "*000000002"));
+    let done = ran(&world, &format!("partner run {P} --inbox inbox --settle 0 --once"), 1).err();
+    assert!(done.contains("a.x12: 1 interchange, 1 transaction, 0 delivered, 1 rejected"), "{done}");
+    assert!(done.contains("queue NOWHERE is not defined"), "{done}");
+    let listed = ran(&world, &format!("transaction list {P} --state rejected"), 0);
+    assert_eq!(listed.out().lines().count(), 1, "{}", listed.out());
+    let names = |folder: &str| fs::read_dir(world.path(folder)).expect("a folder").count();
+    assert_eq!((names("partners/archive"), names("partners/inbox/.claimed")), (1, 1));
+}
+
+/// Regression: a file with rejected documents went to the archive if an earlier run had completed it and not moved it.
+#[test]
+fn a_completed_file_with_rejected_documents_goes_to_the_rejects() {
+    let world = examples();
+    fs::remove_file(world.path("partners/partners/birch.toml")).expect("removed");
+    let invoices = fs::read(world.path("maps/data/invoices.dat")).expect("an example");
+    for count in 1..=2 {
+        world.write("partners/out/.claimed/0000000000000001-b.dat", &invoices);
+        let done = ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 1).err();
+        assert_eq!(done.contains("3 documents, 2 waiting, 1 rejected"), count == 1, "{done}");
+        assert_eq!(fs::read_dir(world.path("partners/rejected")).expect("a folder").count(), count);
+        assert!(!world.path("partners/archive").exists());
+    }
+}
+
 /// A process that was killed leaves a claimed file. The next run took it for another one with the same bytes, and archived it without sending it.
 #[test]
 fn a_claimed_file_is_not_taken_for_another_one() {

@@ -393,9 +393,15 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     let invoices = world.read("maps/data/invoices.dat");
     let sent = server.post("/partner/send?document=invoice&name=invoices.dat", &invoices);
     assert_eq!((&sent["waiting"], &sent["interchanges"]), (&3.into(), &0.into()), "{sent}");
+    assert_eq!(sent["findings_more"], 0, "{sent}");
     assert_eq!(server.get("/partner/envelopes")["envelopes"].as_array().map(Vec::len), Some(2));
     assert_eq!(server.post("/partner/envelopes/release?partner=ALDER", b"")["interchanges"], 1);
-    assert_eq!(server.post("/partner/envelopes/release", b"")["interchanges"], 1);
+    // Regression: the answer of a release had no findings.
+    world.write("partners/outbox/birch", "not a folder");
+    let released = server.post("/partner/envelopes/release", b"");
+    assert_eq!((&released["interchanges"], &released["findings_more"]), (&1.into(), &0.into()), "{released}");
+    assert_eq!(released["findings"][0]["finding"]["code"], "PTN-300", "{released}");
+    std::fs::remove_file(world.path("partners/outbox/birch")).expect("removed");
     let overdue = server.get("/partner/overdue?at=2999-01-01");
     assert!(!overdue["entries"].as_array().expect("entries").is_empty());
     let interchanges = server.get("/partner/entries?kind=interchange&way=sent&partner=ALDER");

@@ -45,13 +45,19 @@ pub struct CharacterMissing {
 /// sets.
 ///
 /// # Errors
-/// The first character that the other set does not have, or that is invalid in its own set. Code extension (UNOX) is not converted.
+/// The first character that the other set does not have, or that is invalid in its own set. Code extension (UNOX) is not converted: to or from UNOX,
+/// the error is the first byte that is not ASCII, or that selects another set (ESC, SO, SI).
 pub fn in_character_set<'t>(text: &'t [u8], from: &[u8], to: &[u8]) -> Result<Cow<'t, [u8]>, CharacterMissing> {
-    let Some(offset) = text.iter().position(|byte| !byte.is_ascii()) else { return Ok(Cow::Borrowed(text)) };
     let (from, to) = (CharacterSet::of(from), CharacterSet::of(to));
     if from == to {
         return Ok(Cow::Borrowed(text));
     }
+    // With code extension, bytes of ASCII can be other characters.
+    let is_extended = [from, to].contains(&Some(CharacterSet::Iso2022));
+    let selects = |byte: u8| is_extended && matches!(byte, 0x0e | 0x0f | 0x1b);
+    let Some(offset) = text.iter().position(|byte| !byte.is_ascii() || selects(*byte)) else {
+        return Ok(Cow::Borrowed(text));
+    };
     let coding = |set| match Coding::of(None, Standard::Edifact, set) {
         Coding::Charset(charset) => Ok(charset),
         Coding::Extended => Err(CharacterMissing { offset }),
@@ -218,5 +224,20 @@ mod tests {
         assert_eq!(check(b"UNOC", b"UNOE"), Err(CharacterMissing { offset: 12 }), "no umlauts among Cyrillic letters");
         assert_eq!(check(b"UNOC", b"UNOX"), Err(CharacterMissing { offset: 12 }));
         assert_eq!(in_character_set(b"A'", b"UNOC", b"UNOA").as_deref(), Ok(&b"A'"[..]));
+    }
+
+    /// Regression: Japanese text with code extension has only bytes of ASCII, so it counted as ASCII in every set.
+    #[test]
+    fn text_with_code_extension_is_not_ascii() {
+        let japanese = b"FTX+AAI+++\x1b$B?M\x1b(B'";
+        let missing = Err(CharacterMissing { offset: 10 });
+        assert_eq!(in_character_set(japanese, b"UNOX", b"UNOX").as_deref(), Ok(&japanese[..]));
+        assert_eq!(in_character_set(japanese, b"UNOX", b"UNOC"), missing);
+        assert_eq!(in_character_set(japanese, b"UNOX", b"UNOW"), missing);
+        assert_eq!(in_character_set(b"FTX+AAI+++\x0eA\x0f'", b"UNOX", b"UNOC"), missing);
+        assert_eq!(in_character_set(b"FTX+AAI+++A'", b"UNOX", b"UNOC").as_deref(), Ok(&b"FTX+AAI+++A'"[..]));
+        // The same bytes in another set are control characters.
+        assert_eq!(in_character_set(b"A\x1b'", b"UNOC", b"UNOA").as_deref(), Ok(&b"A\x1b'"[..]));
+        assert_eq!(in_character_set(b"A\x1b'", b"UNOC", b"UNOX"), Err(CharacterMissing { offset: 1 }));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use quayline_partner::{Again, Entry, Kind, State, Way};
+use quayline_partner::{Again, DeskLimits, Entry, Kind, State, Way};
 
 use crate::world::{World, interchange, orders};
 
@@ -205,4 +205,21 @@ fn what_contrl_accepts_is_delivered() {
         let segments: Vec<&str> = text.split('\'').collect();
         check_all(&variants(&segments, '\'', '+', &["FTX+AAA", "UNT+3+1", "UNE+2+1", "ab", "", "NAD"]));
     }
+}
+
+/// Regression: the remedy of PTN-109 was to reprocess the document, which rejected it again for the header of its group.
+#[test]
+fn a_document_in_a_rejected_group_is_processed_again_all_the_same() {
+    let world = world("error");
+    let edi = interchange(7, "P", &[("PO1", "SA"), ("PO2", "XX")]).replacen("*US*20260401*", "*US*20261301*", 1);
+    let report = world.receive(&edi);
+    assert_eq!((report.delivered, report.rejected), (0, 2), "{report:?}");
+    let entries = world.entries(Kind::Transaction);
+    assert!(entries[0].details.findings.iter().any(|finding| finding.code == "PTN-109"), "{:?}", entries[0]);
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(entries[0].id, None)).expect("processed");
+    assert_eq!(done.state, State::Delivered, "{:?}", done.findings);
+    assert!(done.findings.iter().any(|finding| finding.message.contains("GS04")), "{:?}", done.findings);
+    // The document itself is still checked.
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(entries[1].id, None)).expect("processed");
+    assert_eq!(done.state, State::Rejected, "{:?}", done.findings);
 }

@@ -1,6 +1,10 @@
 //! Retention of each kind of data, as the table of the reference gives it.
 
-use quayline_partner::{Entry, Filter, Kind, Ledger, Part, Release, State, Way};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+
+use quayline_partner::{Again, DeskLimits, Entry, Filter, Kind, Ledger, Part, Release, State, Way};
+use quayline_store::LockWait;
+use quayline_store::record_file::{By, Relation};
 
 use crate::world::{NOON_MS, World, interchange, orders};
 
@@ -138,4 +142,66 @@ fn a_retention_of_no_days_is_refused() {
     let opened = quayline_partner::Book::open(&world.path(""), quayline_project::ShapeOptions::default(), 0, 1);
     let findings = opened.expect_err("refused").to_string();
     assert!(findings.contains("entries cannot be kept for 0 days") && findings.contains("from 1"), "{findings}");
+}
+
+/// A source that fails in its second pass, after some bytes.
+struct Failing {
+    bytes: Cursor<Vec<u8>>,
+    passes: u32,
+}
+
+impl Read for Failing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.passes > 0 && self.bytes.position() >= 300_000 {
+            return Err(io::Error::other("the disk fails"));
+        }
+        let most = buffer.len().min(100_000);
+        self.bytes.read(&mut buffer[..most])
+    }
+}
+
+impl Seek for Failing {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.passes += 1;
+        self.bytes.seek(to)
+    }
+}
+
+/// Regression: an interchange of an unknown sender has its state from the first unit of work on, so a purge removed it before it was complete. Each
+/// further attempt then failed, because the entry was missing.
+#[test]
+fn an_interchange_that_a_purge_removed_halfway_is_received() {
+    let world = World::new();
+    let numbers: Vec<String> = (0..4_000).map(|number| format!("PO{number}")).collect();
+    let names: Vec<&str> = numbers.iter().map(String::as_str).collect();
+    let edi = orders(7, &names).replace("ACME           *ZZ", "OTHER          *ZZ");
+    let mut source = Failing { bytes: Cursor::new(edi.clone().into_bytes()), passes: 0 };
+    let failed = world.at_desk(DeskLimits::default(), |desk| desk.receive("in.x12", &mut source, Again::No));
+    assert!(failed.expect_err("the source fails").to_string().contains("the disk fails"));
+    let begun = world.entries(Kind::Interchange);
+    assert_eq!((begun.len(), begun[0].state), (1, State::Unrouted));
+    assert!(world.ledger().purge(NOON_MS + DAY_MS, Some(0)).expect("purged") > 1);
+    let report = world.receive(&edi);
+    assert_eq!((report.interchanges, report.unrouted), (1, 4_000), "{:?}", report.findings);
+    assert_eq!(world.entries(Kind::Interchange)[0].details.transactions, 4_000);
+}
+
+/// Regression: a purge waited for a source that was being received again, and then removed its new state.
+#[test]
+fn a_purge_leaves_the_state_of_a_source_that_is_being_received() {
+    let world = World::new();
+    world.receive(&orders(7, &["PO1"]));
+    let store = world.store();
+    let ledger = Ledger::open(&store).expect("files");
+    let mut unit = store.begin().expect("a unit");
+    let arrivals = store.file(&unit, "PARTNER.ARRIVALS").expect("a file");
+    let first = arrivals.read(&unit, By::Key(&[0; 16]), Relation::AtLeast).expect("a source").key;
+    arrivals.read_for_update(&mut unit, By::Key(&first), Relation::Equal, LockWait::No).expect("locked");
+    ledger.purge_sources(NOON_MS + DAY_MS, Some(0)).expect("nothing to wait for");
+    drop(unit);
+    let unit = store.begin().expect("a unit");
+    assert!(arrivals.read(&unit, By::Key(&first), Relation::Equal).is_ok());
+    ledger.purge_sources(NOON_MS + DAY_MS, Some(0)).expect("purged");
+    let unit = store.begin().expect("a unit");
+    assert!(arrivals.read(&unit, By::Key(&first), Relation::Equal).is_err());
 }

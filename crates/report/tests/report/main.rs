@@ -233,6 +233,24 @@ fn a_comparison_knows_which_direction_is_worse() {
     assert_eq!(baseline.sections[1].table.columns[1].better, Better::Neither);
 }
 
+/// Regression: rows with the same name replaced each other, so only the last of them was compared.
+#[test]
+fn rows_with_one_name_are_compared_in_their_order() {
+    let (mut baseline, mut now) = (sample(2), sample(2));
+    for report in [&mut baseline, &mut now] {
+        let row = report.sections[0].table.rows[0][0].clone();
+        report.sections[0].table.rows[1][0] = row;
+    }
+    for report in [&mut baseline, &mut now] {
+        report.sections[0].table.rows[0][1] = Cell::Number(10.0);
+    }
+    now.sections[0].table.rows[0][1] = Cell::Number(5.0);
+    let changed = compare(&baseline, &now, 0.05).expect("comparable");
+    assert_eq!((changed.worse, changed.better, changed.section.table.rows.len()), (1, 0, 4));
+    let figures: Vec<&Cell> = changed.section.table.rows.iter().map(|row| &row[0]).collect();
+    assert!(figures.contains(&&Cell::text("load, 0 users (2), throughput")), "{figures:?}");
+}
+
 #[test]
 fn unlike_runs_are_not_compared() {
     let baseline = sample(3);
