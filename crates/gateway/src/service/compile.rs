@@ -12,6 +12,7 @@ use quayline_core::{DatePattern, Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
 use toml::Spanned;
 
+use super::code_names::as_shown;
 use super::joined::joined;
 use super::layouts::Records;
 use super::provider::provider;
@@ -345,14 +346,22 @@ fn ambiguous_codes(
 
 fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
     if let (Some(yes), Some(no)) = (&hint.yes, &hint.no) {
-        return Ok(Typed::Boolean { yes: yes.get_ref().clone(), no: no.get_ref().clone() });
+        return different(as_shown(field, yes.get_ref()), as_shown(field, no.get_ref()));
     }
     match single_values(field)[..] {
         [(_, ref yes), (_, ref no)] if hint.yes.is_none() && hint.no.is_none() => {
-            Ok(Typed::Boolean { yes: yes.clone(), no: no.clone() })
+            different(as_shown(field, yes), as_shown(field, no))
         }
         _ => Err("a boolean needs `true` and `false`, or exactly two level-88 names with one value each".to_owned()),
     }
+}
+
+/// Returns the truth value of two texts as the record shows them.
+fn different(yes: String, no: String) -> Result<Typed, String> {
+    if yes == no {
+        return Err(format!("`true` and `false` are the same value of the field, `{yes}`"));
+    }
+    Ok(Typed::Boolean { yes, no })
 }
 
 /// Treats an unsigned whole number as text of all its digits.
