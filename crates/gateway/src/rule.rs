@@ -87,8 +87,11 @@ impl Test {
                     return Some(format!("`{text}` is not a number to compare with"));
                 };
                 let form = number_form(encoding, field.size)?;
-                let has_some =
-                    if matches!(self, Test::AtLeast(_)) { bound.is_most(&form.most) } else { bound.is_least(&form.least) };
+                let has_some = if matches!(self, Test::AtLeast(_)) {
+                    bound.is_most(&form.most)
+                } else {
+                    bound.is_least(&form.least)
+                };
                 (!has_some).then(|| format!("`{text}` is beyond the values of {}", field.name))
             }
         }
@@ -398,7 +401,9 @@ mod tests {
         let long = "5.0000000000";
         assert!(holds(Test::OneOf(vec!["5".into()]), long) && !holds(Test::Not("5".into()), long));
         assert!(holds(Test::AtLeast("1".into()), long) && holds(Test::AtMost("5.00000000001".into()), long));
-        assert!(!holds(Test::AtLeast("5.00000000001".into()), long) && !holds(Test::AtMost("4.99999999999".into()), long));
+        assert!(
+            !holds(Test::AtLeast("5.00000000001".into()), long) && !holds(Test::AtMost("4.99999999999".into()), long)
+        );
         let whole = format!("1{}", "0".repeat(40));
         assert!(holds(Test::AtLeast("9".into()), &whole) && holds(Test::AtMost("9".into()), &format!("-{whole}")));
         let mut numbers: Vec<String> = Vec::new();

@@ -52,7 +52,7 @@ impl Range {
             whole if whole.len() <= 18 => whole.parse::<i64>().map(i128::from),
             whole => whole.parse::<i128>(),
         };
-        let n = match n.map_err(|error| error.kind().clone()) {
+        let n = match n.map_err(|error| *error.kind()) {
             Ok(n) => n,
             // Floats have up to 309 digits. All bounds have fewer.
             Err(IntErrorKind::PosOverflow) => i128::MAX,

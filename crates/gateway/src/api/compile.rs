@@ -192,7 +192,8 @@ impl Compiler<'_> {
                 Some(node) => {
                     if let Some((_, name)) = omitted.iter().find(|(closed, _)| *closed == node) {
                         let path = service.layout.path(*field);
-                        let message = format!("the service requires {path}, and no request of this operation can have it");
+                        let message =
+                            format!("the service requires {path}, and no request of this operation can have it");
                         let hint = "remove it from `omit`, give it a value in `assign`, or do not require it";
                         self.file.find(codes::RULES, message, *name, hint);
                     }
@@ -321,7 +322,8 @@ impl Compiler<'_> {
         };
         let has_bound = parameter.minimum.is_some() || parameter.maximum.is_some();
         if has_bound && !parameter.is_number(&service.request) {
-            let message = format!("`minimum` and `maximum` are for numbers, and {} is not a number", wire.field.get_ref());
+            let message =
+                format!("`minimum` and `maximum` are for numbers, and {} is not a number", wire.field.get_ref());
             self.file.find(codes::RULES, message, &wire.name, "remove them");
         }
         Some(parameter)

@@ -27,10 +27,17 @@ impl Service {
     /// # Errors
     /// All findings at once: about the file, the copybook and the names in the interfaces.
     pub fn compile(name: &str, text: &str, root: &Path) -> Result<Service, Findings> {
+        Service::read(name, text, root, &mut Vec::new())
+    }
+
+    /// Compiles a service file's text. Adds the other files that it was read from to `files`, also if they are wrong.
+    pub(crate) fn read(name: &str, text: &str, root: &Path, files: &mut Vec<PathBuf>) -> Result<Service, Findings> {
         let mut file = UserFile::new(name, text);
         let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let Records { mut layout, mut files, parts, one_each_way } = Records::of(&mut file, &wire, root)?;
+        let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
+        files.extend(interfaces.map(|path| root.join(path.get_ref())));
+        let Records { mut layout, parts, one_each_way } = Records::of(&mut file, &wire, root, files)?;
         let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };
         if wire.provider.get_ref().kind.get_ref() == "program" {
             gnucobol::check_encoding(&mut file, &wire, charset);
@@ -79,8 +86,6 @@ impl Service {
         let parameters = if one_each_way { &[][..] } else { &parts };
         let known = Known { layout: &layout, policies: &policies, charset, length, root, parameters };
         let provider = provider(&mut file, &wire, &known);
-        let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
-        files.extend(interfaces.map(|path| root.join(path.get_ref())));
         if let Some(ProviderSpec::Canned(records)) = &provider {
             files.push(records.file.clone());
         }
@@ -107,7 +112,7 @@ impl Service {
             provider,
             length,
             request_length: parts.first().copied().filter(|_| one_each_way),
-            files,
+            files: files.clone(),
             layout,
             charset,
             policies,

@@ -34,7 +34,9 @@ fn a_number_of_an_api_file_keeps_its_digits() {
 /// Returns the statuses of a record for each test: 201 if the condition holds, 200 otherwise.
 fn statuses(fields: &str, record: &[u8], tests: &[&str]) -> Vec<u16> {
     let status = |test: &&str| {
-        let api = format!("{GET}[[operation.response]]\nstatus = 201\nwhen = [{{ field = \"RATE\", {test} }}]\n[[operation.response]]\nstatus = 200\n");
+        let api = format!(
+            "{GET}[[operation.response]]\nstatus = 201\nwhen = [{{ field = \"RATE\", {test} }}]\n[[operation.response]]\nstatus = 200\n"
+        );
         let world = world(fields, "", &api);
         world.answer(record, "/v1/orders", Media::Json).unwrap_or_else(|problem| panic!("{}", lines(&problem))).0
     };
@@ -65,7 +67,9 @@ fn conditions_compare_all_digits_of_a_number() {
         ("at-least = 10", "`10` is beyond the values of RATE"),
         ("at-most = \"1e3\"", "`1e3` is not a number to compare with"),
     ] {
-        let api = format!("{GET}[[operation.response]]\nstatus = 201\nwhen = [{{ field = \"RATE\", {test} }}]\n[[operation.response]]\nstatus = 200\n");
+        let api = format!(
+            "{GET}[[operation.response]]\nstatus = 201\nwhen = [{{ field = \"RATE\", {test} }}]\n[[operation.response]]\nstatus = 200\n"
+        );
         let text = refused(rate, "", &api);
         assert!(text.contains("GTW-012") && text.contains(found), "{text}");
     }
@@ -77,7 +81,11 @@ fn conditions_on_a_single_compare_its_own_digits() {
     let rate = "          05 RATE COMP-1.\n";
     let service = "          05 RATE COMP-2.\n";
     for (value, tests, expected) in [
-        (0.1f32, &["equals = 0.1", "at-most = 0.1", "at-least = 0.1", "not = 0.1", "at-least = 0.11"][..], &[201, 201, 201, 200, 200][..]),
+        (
+            0.1f32,
+            &["equals = 0.1", "at-most = 0.1", "at-least = 0.1", "not = 0.1", "at-least = 0.11"][..],
+            &[201, 201, 201, 200, 200][..],
+        ),
         (-736_519.4, &["equals = -736519.4", "at-most = -736519.4"], &[201, 201]),
     ] {
         let found: Vec<u16> = [value.to_be_bytes(), value.to_le_bytes()]
@@ -88,7 +96,9 @@ fn conditions_on_a_single_compare_its_own_digits() {
         assert_eq!(found, expected, "{value}");
     }
     for fields in [rate, service] {
-        let api = format!("{GET}[[operation.response]]\nstatus = 201\nwhen = [{{ field = \"RATE\", equals = \"1.00x\" }}]\n[[operation.response]]\nstatus = 200\n");
+        let api = format!(
+            "{GET}[[operation.response]]\nstatus = 201\nwhen = [{{ field = \"RATE\", equals = \"1.00x\" }}]\n[[operation.response]]\nstatus = 200\n"
+        );
         assert!(refused(fields, "", &api).contains("`1.00x` is not a value of RATE"));
     }
 }
@@ -97,7 +107,8 @@ fn conditions_on_a_single_compare_its_own_digits() {
 #[test]
 fn the_location_of_a_record_has_the_blanks_of_its_key() {
     let fields = "          05 K PIC X(4).\n          05 V PIC X(2).\n";
-    let provider = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"file\"\nfile = \"F\"\nkey = \"K\"\n";
+    let provider =
+        "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"file\"\nfile = \"F\"\nkey = \"K\"\n";
     let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/r\"\nservice = \"orders\"\n[operation.body]\n\
         [[operation]]\nmethod = \"GET\"\npath = \"/r/{k}\"\nservice = \"orders\"\n[[operation.parameter]]\nname = \"k\"\nin = \"path\"\nfield = \"K\"\n";
     for trim in ["trailing", "both", "none"] {
@@ -150,7 +161,8 @@ fn a_text_without_its_control_characters_has_the_blanks_that_trim_keeps() {
 #[test]
 fn a_float_parameter_may_have_any_size() {
     let field = "          05 F COMP-2.\n";
-    let api = |bounds: &str| format!("{GET}[[operation.parameter]]\nname = \"f\"\nin = \"query\"\nfield = \"F\"\n{bounds}");
+    let api =
+        |bounds: &str| format!("{GET}[[operation.parameter]]\nname = \"f\"\nin = \"query\"\nfield = \"F\"\n{bounds}");
     let query = |bounds: &str, value: &str| {
         let result = world(field, "", &api(bounds)).record_bytes("GET", &format!("/v1/orders?f={value}"), "");
         result.map(|_| ()).map_err(|problem| lines(&problem))
@@ -171,7 +183,10 @@ fn bounds_are_for_numbers() {
         format!("{GET}[[operation.parameter]]\nname = \"p\"\nin = \"query\"\nfield = \"{field}\"\nmaximum = 5\n")
     };
     let text = World::of(SERVICE, &api("REQ-NAME")).err().expect("a finding");
-    assert!(text.contains("GTW-012") && text.contains("`minimum` and `maximum` are for numbers, and REQ-NAME"), "{text}");
+    assert!(
+        text.contains("GTW-012") && text.contains("`minimum` and `maximum` are for numbers, and REQ-NAME"),
+        "{text}"
+    );
     for kind in ["", "[[type]]\nfield = \"REQ-COUNT\"\nis = \"digits\"\n"] {
         let world = World::new(&format!("{SERVICE}{kind}"), &api("REQ-COUNT"));
         assert!(world.record("GET", "/v1/orders?p=5", "").is_ok());

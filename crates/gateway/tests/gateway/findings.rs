@@ -505,7 +505,9 @@ fn conditions_that_never_hold() {
 fn a_required_field_is_not_omitted() {
     let service = SERVICE.replace("[provider]", "required = [\"REQ-AMOUNT\"]\n[provider]");
     let api = |more: &str| {
-        format!("base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/x\"\nservice = \"orders\"\n{more}[operation.body]\n")
+        format!(
+            "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/x\"\nservice = \"orders\"\n{more}[operation.body]\n"
+        )
     };
     for omit in ["omit = [\"REQ-AMOUNT\"]\n", "omit = [\"REQ\"]\n"] {
         finds(&service, &api(omit), &["GTW-012", "REQ-AMOUNT, and no request of this operation can have it"]);

@@ -30,7 +30,9 @@ const PROVIDER: &str =
 
 /// Returns the findings of a project with one service and one operation.
 fn findings(copybook: &str, provider: &str, interface: &str, operation: &str) -> String {
-    definitions(copybook, provider, interface, operation).err().map_or_else(String::new, |findings| findings.to_string())
+    definitions(copybook, provider, interface, operation)
+        .err()
+        .map_or_else(String::new, |findings| findings.to_string())
 }
 
 fn definitions(copybook: &str, provider: &str, interface: &str, operation: &str) -> Result<Definitions, Findings> {

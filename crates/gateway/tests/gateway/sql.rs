@@ -62,7 +62,8 @@ fn a_text_of_low_values_is_empty() {
 #[test]
 fn a_parameter_has_the_blanks_before_a_text() {
     let folder = tempfile::tempdir().unwrap();
-    let copybook = "       01 R.\n          05 ASKED PIC X(4).\n          05 N PIC 9(2).\n          05 REF PIC X(2) OCCURS 4.\n";
+    let copybook =
+        "       01 R.\n          05 ASKED PIC X(4).\n          05 N PIC 9(2).\n          05 REF PIC X(2) OCCURS 4.\n";
     for trim in ["trailing", "both", "none"] {
         let options = format!("[options]\ntrim = \"{trim}\"\n");
         let form = form_with(copybook, folder.path(), ("ascii", "REF"), &options);
