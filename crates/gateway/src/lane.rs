@@ -206,7 +206,8 @@ impl OperationLane {
         let mut page = [None, None];
         if file.action == FileAction::Browse {
             for (name, value) in uri::pairs(request.query) {
-                if let Some(at) = PAGE_PARAMETERS.iter().position(|known| *known == name) {
+                let name = uri::decode_query(name);
+                if let Some(at) = PAGE_PARAMETERS.iter().position(|known| name.as_deref() == Some(*known)) {
                     page[at] = uri::decode_query(value);
                 }
             }
@@ -712,9 +713,13 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
             continue;
         };
         let known = operation.parameters.iter().any(|p| p.place == ParameterPlace::Query && p.name == name);
+        let is_ignored = !known && name != FIELDS_PARAMETER && !pages(&name);
+        if is_ignored && operation.ignore_unknown {
+            continue;
+        }
         if given.iter().any(|(other, _)| *other == name) {
             error(gate.state, "query", &name, "once", "the parameter occurs twice".to_owned());
-        } else if !known && name != FIELDS_PARAMETER && !pages(&name) && !operation.ignore_unknown {
+        } else if is_ignored {
             error(gate.state, "query", &name, "unknown", "the operation has no such parameter".to_owned());
         }
         given.push((name, value));
@@ -765,9 +770,15 @@ pub(crate) const FIELDS_PARAMETER: &str = "fields";
 /// Returns the members that a request selects.
 #[must_use]
 pub fn asked_fields(operation: &Operation, query: &str) -> Option<String> {
-    if !query.contains(FIELDS_PARAMETER) || operation.parameters.iter().any(|p| p.name == FIELDS_PARAMETER) {
+    if query.is_empty() || has_own_fields(operation) {
         return None;
     }
-    let (_, value) = uri::pairs(query).find(|(name, _)| *name == FIELDS_PARAMETER)?;
+    let is_fields = |name: &str| uri::decode_query(name).as_deref() == Some(FIELDS_PARAMETER);
+    let (_, value) = uri::pairs(query).find(|(name, _)| is_fields(name))?;
     uri::decode_query(value).map(Cow::into_owned)
+}
+
+/// Returns whether the operation has its own query parameter `fields`, so that requests cannot select members.
+pub(crate) fn has_own_fields(operation: &Operation) -> bool {
+    operation.parameters.iter().any(|p| p.place == ParameterPlace::Query && p.name == FIELDS_PARAMETER)
 }

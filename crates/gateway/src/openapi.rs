@@ -1,12 +1,12 @@
 //! OpenAPI 3.1 documents of APIs.
 
 use crate::api::{Api, Operation, ResponseBody};
-use crate::lane::FIELDS_PARAMETER;
+use crate::lane::{FIELDS_PARAMETER, has_own_fields};
 use crate::named::name_schemas;
 use crate::parameter::{Parameter, ParameterPlace};
 use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
-use crate::schema::{SchemaOf, keep_examples_in, set_bound};
+use crate::schema::{SchemaOf, json_number, keep_examples_in, set_bound};
 use crate::typed::Range;
 use crate::{Json, Problem, title};
 
@@ -93,7 +93,7 @@ impl Api {
 fn operation(operation: &Operation, security: Security) -> Json {
     let some = |text: &str| (!text.is_empty()).then(|| Json::text(text));
     let mut parameters: Vec<Json> = operation.parameters.iter().map(|p| parameter(operation, p)).collect();
-    if operation.parameters.iter().all(|p| p.name != FIELDS_PARAMETER) {
+    if !has_own_fields(operation) {
         parameters.push(Json::object([
             ("name", Json::text(FIELDS_PARAMETER)),
             ("in", Json::text("query")),
@@ -241,16 +241,16 @@ fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
     let numeric = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "integer" || kind == "number");
     let boolean = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "boolean");
     let value = |text: &String| match text.as_str() {
-        "true" if boolean => Json::Bool(true),
-        "false" if boolean => Json::Bool(false),
-        _ if numeric => Json::Number(text.clone()),
-        _ => Json::text(text.clone()),
+        "true" if boolean => Some(Json::Bool(true)),
+        "false" if boolean => Some(Json::Bool(false)),
+        _ if numeric => json_number(text).map(Json::Number),
+        _ => Some(Json::text(text.clone())),
     };
     if parameter.place == ParameterPlace::Path && !numeric {
         schema.put("minLength", Json::int(1));
     }
-    if let Some(default) = &parameter.default {
-        schema.put("default", value(default));
+    if let Some(default) = parameter.default.as_ref().and_then(value) {
+        schema.put("default", default);
     }
     let some = |text: &str| (!text.is_empty()).then(|| Json::text(text));
     Json::object([
@@ -260,7 +260,7 @@ fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
     ])
     .with("description", some(&parameter.description))
     .with("schema", Some(schema))
-    .with("example", parameter.example.as_ref().map(value))
+    .with("example", parameter.example.as_ref().and_then(value))
 }
 
 fn request_body(operation: &Operation, required: bool) -> Json {
@@ -306,7 +306,7 @@ fn responses(operation: &Operation) -> Json {
                     nullable: operation.service.nullable_numbers(),
                     null_elements: options.omit_low_values,
                     // `fields` leaves members out too.
-                    optional: options.omit_empty || options.omit_low_values || true_for_fields(operation),
+                    optional: options.omit_empty || options.omit_low_values || !has_own_fields(operation),
                 };
                 let schema = if operation.is_put() {
                     accepted_schema()
@@ -340,7 +340,7 @@ fn responses(operation: &Operation) -> Json {
                 if schemas.len() == 1 { schemas.remove(0) } else { Json::object([("anyOf", Json::List(schemas))]) };
             content.push(("application/json".to_owned(), Json::object([("schema", schema.clone())])));
             let has_xml = |response: &crate::api::Response| {
-                let xml = matches!(&response.body, ResponseBody::Answer(projection) if projection.array.is_none());
+                let xml = matches!(&response.body, ResponseBody::Answer(projection) if projection.xml);
                 response.status == status && xml
             };
             if !operation.is_put()
@@ -420,10 +420,6 @@ fn responses(operation: &Operation) -> Json {
     }
     members.push(("5XX".to_owned(), reference("Failed")));
     Json::Object(members)
-}
-
-fn true_for_fields(operation: &Operation) -> bool {
-    operation.parameters.iter().all(|p| p.name != FIELDS_PARAMETER)
 }
 
 fn problem_media() -> Json {

@@ -5,7 +5,7 @@ use quayline_core::{Digits, NodeId, Run, Scalar, Sink, Value, is_rounded_float};
 
 use crate::gate::{CONTROLS, Gate, GateRules, GateState, INEXACT, Numbers, plain_number};
 use crate::service::RequestSide;
-use crate::typed::Range;
+use crate::typed::{Range, Typed};
 
 /// Location of a parameter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -107,9 +107,22 @@ fn unfit<S: Sink>(node: NodeId, gate: &Gate<'_, S>) -> (&'static str, String) {
     (rule, format!("expected {expected}"))
 }
 
-/// Checks that a parameter's default is a value of its field. The error is the reason.
-pub(crate) fn default_fits(side: &RequestSide, rules: &GateRules, parameter: &Parameter) -> Result<(), String> {
-    let Some(value) = &parameter.default else { return Ok(()) };
+impl Parameter {
+    /// Returns whether the values of its field are numbers, or the digits of numbers as text.
+    pub(crate) fn is_number(&self, side: &RequestSide) -> bool {
+        let scalar = side.shape.node(self.node).scalar();
+        let is_digits = matches!(side.typed[self.node.index()].as_deref(), Some(Typed::Digits(_)));
+        is_digits || matches!(scalar, Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64))
+    }
+}
+
+/// Checks that a parameter's default or example is a value of its field. The error is the reason.
+pub(crate) fn value_fits(
+    side: &RequestSide,
+    rules: &GateRules,
+    parameter: &Parameter,
+    value: &str,
+) -> Result<(), String> {
     constant_fits(side, rules, |gate| set_parameter(parameter, value, gate))
 }
 

@@ -58,16 +58,17 @@ impl Definitions {
     /// # Errors
     /// All findings of all files at once.
     pub fn load(root: &Path) -> Result<Definitions, Findings> {
-        Definitions::read(root, None)
+        Definitions::read(root, None, &mut Vec::new())
     }
 
     /// Reads the definitions again. Unreadable files do not remove the present definitions: a missing folder, or a project without
-    /// any API, is an error here, since a folder that was moved or is not mounted looks the same.
+    /// any API, is an error here, since a folder that was moved or is not mounted looks the same. Adds the files that the services were read from to
+    /// `files`, also if they are wrong.
     ///
     /// # Errors
     /// All findings of all files at once.
-    pub fn load_again(&self, root: &Path) -> Result<Definitions, Findings> {
-        let new = Definitions::read(root, Some(self))?;
+    pub fn load_again(&self, root: &Path, files: &mut Vec<PathBuf>) -> Result<Definitions, Findings> {
+        let new = Definitions::read(root, Some(self), files)?;
         if new.operations.is_empty() && !self.operations.is_empty() {
             let finding = Finding::error(codes::UNREADABLE, Fault::Config, "no API is left in apis/");
             return Err(finding.hint("stop the server if it should serve none; otherwise put the files back").into());
@@ -75,7 +76,7 @@ impl Definitions {
         Ok(new)
     }
 
-    fn read(root: &Path, old: Option<&Definitions>) -> Result<Definitions, Findings> {
+    fn read(root: &Path, old: Option<&Definitions>, files: &mut Vec<PathBuf>) -> Result<Definitions, Findings> {
         // Programs run in folders of their own, so no path may depend on the working folder of this process.
         let root = &absolute(root);
         let before = Some(project_stamp(root));
@@ -83,10 +84,12 @@ impl Definitions {
         let mut services: Vec<Arc<Service>> = Vec::new();
         let needed = Needed::if_any(old.map(|old| old.services.as_slice()));
         for (name, text) in texts(root, "services", needed, &mut findings) {
-            match Service::compile(&name, &text, root) {
+            let mut of_service = Vec::new();
+            match Service::read(&name, &text, root, &mut of_service) {
                 Ok(service) => services.push(Arc::new(service)),
                 Err(found) => findings.extend(in_file(found, &name)),
             }
+            files.append(&mut of_service);
         }
         for (i, service) in services.iter().enumerate() {
             if let Some(other) = services[..i].iter().find(|other| other.name == service.name) {

@@ -1,7 +1,10 @@
 //! Choice of the response for a record: conditions on its fields.
 
+use core::cmp::Ordering;
+use std::io::Write as _;
+
 use quayline_charset::Charset;
-use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
+use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use quayline_cobol::{
     FaultKind, FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordFault, RecordPlan,
     RedefinesPolicy,
@@ -30,8 +33,8 @@ impl Condition {
         match &self.test {
             Test::OneOf(texts) => texts.iter().any(|text| same(value, text)),
             Test::Not(text) => !same(value, text),
-            Test::AtLeast(text) => number(value).zip(number(text.as_bytes())).is_some_and(|(a, b)| a >= b),
-            Test::AtMost(text) => number(value).zip(number(text.as_bytes())).is_some_and(|(a, b)| a <= b),
+            Test::AtLeast(text) => Decimal::read(value).is_some_and(|value| value.is_least(text)),
+            Test::AtMost(text) => Decimal::read(value).is_some_and(|value| value.is_most(text)),
         }
     }
 }
@@ -71,7 +74,6 @@ impl Test {
     pub(crate) fn never_holds(&self, field: &Field, has_null: bool) -> Option<String> {
         let FieldKind::Item(encoding) = &field.kind else { return None };
         let fits = |text: &str| has_null && text.trim_end().is_empty() || equals_some(text, encoding, field.size);
-        let bounds = number_form(encoding, field.size).map(|form| (form.least, form.most));
         match self {
             Test::OneOf(texts) if texts.is_empty() => Some("the list of values is empty".to_owned()),
             Test::OneOf(texts) if texts.iter().any(|text| fits(text)) => None,
@@ -81,30 +83,47 @@ impl Test {
             }),
             Test::Not(_) => None,
             Test::AtLeast(text) | Test::AtMost(text) => {
-                let Some(bound) = number(text.as_bytes()) else {
+                let Some(bound) = Decimal::read(text.as_bytes()) else {
                     return Some(format!("`{text}` is not a number to compare with"));
                 };
-                let (least, most) = bounds?;
-                let is_over = if matches!(self, Test::AtLeast(_)) { bound > most } else { bound < least };
-                is_over.then(|| format!("`{text}` is beyond the values of {}", field.name))
+                let form = number_form(encoding, field.size)?;
+                let has_some = if matches!(self, Test::AtLeast(_)) {
+                    bound.is_most(&form.most)
+                } else {
+                    bound.is_least(&form.least)
+                };
+                (!has_some).then(|| format!("`{text}` is beyond the values of {}", field.name))
             }
         }
     }
 }
 
-/// Numbers that a field can hold, in units of 10^-9.
+/// Numbers that a field can hold.
 struct NumberForm {
-    least: i128,
-    most: i128,
-    /// Difference of two numbers.
-    step: i128,
+    least: String,
+    most: String,
+    scale: i16,
 }
 
-/// Returns the numbers of an encoding; `None` for other encodings, and for those with values that [`number`] does not have. Bytes may hold more
-/// digits than the PICTURE, so the size decides.
+impl NumberForm {
+    /// Returns whether the field can hold a number.
+    fn holds(&self, number: &Decimal<'_>) -> bool {
+        let in_range = number.is_least(&self.least) && number.is_most(&self.most);
+        let places = usize::from(self.scale.unsigned_abs());
+        let zeros = number.whole.iter().rev().take_while(|digit| **digit == b'0').count();
+        let fits = if self.scale < 0 {
+            number.part.is_empty() && (number.whole.is_empty() || zeros >= places)
+        } else {
+            number.part.len() <= places
+        };
+        in_range && fits
+    }
+}
+
+/// Returns the numbers of an encoding; `None` for other encodings. Bytes may hold more digits than the PICTURE, so the size decides.
 fn number_form(encoding: &Encoding, size: usize) -> Option<NumberForm> {
     let decimals = |digits: usize, signed: bool| {
-        let most = decimal(digits)? - 1;
+        let most = 10i128.checked_pow(u32::try_from(digits).ok()?)? - 1;
         Some((if signed { -most } else { 0 }, most))
     };
     let ((least, most), scale) = match *encoding {
@@ -119,18 +138,20 @@ fn number_form(encoding: &Encoding, size: usize) -> Option<NumberForm> {
         }
         _ => return None,
     };
-    let step = decimal(usize::try_from(9 - i32::from(scale)).ok()?)?;
-    Some(NumberForm { least: least.checked_mul(step)?, most: most.checked_mul(step)?, step })
+    Some(NumberForm { least: written(least, scale), most: written(most, scale), scale })
 }
 
-/// Returns a power of ten.
-fn decimal(digits: usize) -> Option<i128> {
-    10i128.checked_pow(u32::try_from(digits).ok()?)
+/// Writes `unscaled × 10^-scale`.
+fn written(unscaled: i128, scale: i16) -> String {
+    let mut text = Vec::new();
+    let _: Option<()> =
+        quayline_core::write_number(&mut text, Value::Decimal(quayline_core::Decimal { unscaled, scale }));
+    text.into_iter().map(char::from).collect()
 }
 
 /// Returns whether a value of a field can be equal to `text` as [`same`] compares them.
 fn equals_some(text: &str, encoding: &Encoding, size: usize) -> bool {
-    let number = number(text.as_bytes());
+    let number = Decimal::read(text.as_bytes());
     let characters = match encoding {
         Encoding::Text { .. } | Encoding::TextEdited { .. } => size,
         Encoding::National { .. } => size / 2,
@@ -138,56 +159,98 @@ fn equals_some(text: &str, encoding: &Encoding, size: usize) -> bool {
         | Encoding::Packed { .. }
         | Encoding::PackedUnsigned { .. }
         | Encoding::Binary { .. } => {
-            // Numbers with too many digits are compared as text.
-            let has_digits =
-                text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)) && !text.is_empty();
-            let Some(number) = number else { return has_digits };
-            let form = number_form(encoding, size);
-            return form.is_none_or(|form| (form.least..=form.most).contains(&number) && number % form.step == 0);
+            let Some(number) = number else { return false };
+            return number_form(encoding, size).is_none_or(|form| form.holds(&number));
+        }
+        Encoding::Float32(FloatFormat::IeeeBig | FloatFormat::IeeeLittle) => {
+            let nearest = text.parse::<f32>().map(|float| float.to_string());
+            return nearest.is_ok_and(|nearest| same(nearest.as_bytes(), text)) && number.is_some();
+        }
+        Encoding::Float64(FloatFormat::IeeeBig | FloatFormat::IeeeLittle) => {
+            let nearest = text.parse::<f64>().map(|float| float.to_string());
+            return nearest.is_ok_and(|nearest| same(nearest.as_bytes(), text)) && number.is_some();
         }
         _ => return true,
     };
     // `1.0` is equal to the text `1`.
-    let shortest = number.map_or(text.trim_end(), |_| match text.split_once('.') {
-        Some((whole, part)) if part.bytes().all(|byte| byte == b'0') => whole,
-        Some(_) => text.trim_end_matches('0'),
-        None => text,
-    });
+    let shortest = if number.is_none() {
+        text.trim_end()
+    } else {
+        match text.split_once('.') {
+            Some((whole, part)) if part.bytes().all(|byte| byte == b'0') => whole,
+            Some(_) => text.trim_end_matches('0'),
+            None => text,
+        }
+    };
     let zeros = shortest.trim_start_matches('-').bytes().take_while(|byte| *byte == b'0').count();
     shortest.chars().count() - if number.is_some() { zeros } else { 0 } <= characters
 }
 
 /// Returns whether two values are equal: numbers as numbers, others as text without trailing blanks.
 fn same(value: &[u8], text: &str) -> bool {
-    match (number(value), number(text.as_bytes())) {
+    match (Decimal::read(value), Decimal::read(text.as_bytes())) {
         (Some(a), Some(b)) => a == b,
         _ => value.trim_ascii_end() == text.as_bytes().trim_ascii_end(),
     }
 }
 
-/// Converts a decimal to an integer number of 10^-9; enough for codes, the subject of rules.
-fn number(text: &[u8]) -> Option<i128> {
-    const PARTS: usize = 9;
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        _ => (false, text),
-    };
-    let point = digits.iter().position(|b| *b == b'.').unwrap_or(digits.len());
-    let (whole, part) = (&digits[..point], digits.get(point + 1..).unwrap_or_default());
-    if whole.is_empty() || whole.len() > 28 || part.len() > PARTS {
-        return None;
-    }
-    let mut n = 0i128;
-    for byte in whole.iter().chain(part).copied() {
-        if !byte.is_ascii_digit() {
+/// A number of any length, in digits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Decimal<'t> {
+    negative: bool,
+    /// Digits before the point, without leading zeros.
+    whole: &'t [u8],
+    /// Digits after the point, without zeros at the end.
+    part: &'t [u8],
+}
+
+impl<'t> Decimal<'t> {
+    /// Reads a number without an exponent.
+    fn read(text: &'t [u8]) -> Option<Self> {
+        let (negative, digits) = match text {
+            [b'-', rest @ ..] => (true, rest),
+            _ => (false, text),
+        };
+        let point = digits.iter().position(|b| *b == b'.').unwrap_or(digits.len());
+        let (whole, part) = (&digits[..point], digits.get(point + 1..).unwrap_or_default());
+        if whole.is_empty() || !whole.iter().chain(part).all(u8::is_ascii_digit) {
             return None;
         }
-        n = n * 10 + i128::from(byte - b'0');
+        let whole = &whole[whole.iter().take_while(|digit| **digit == b'0').count()..];
+        let part = &part[..part.iter().rposition(|digit| *digit != b'0').map_or(0, |at| at + 1)];
+        Some(Decimal { negative: negative && !(whole.is_empty() && part.is_empty()), whole, part })
     }
-    for _ in part.len()..PARTS {
-        n *= 10;
+
+    /// Compares two numbers of one sign without it. More digits before the point are a larger number.
+    fn compare_size(&self, other: &Self) -> Ordering {
+        let whole = self.whole.len().cmp(&other.whole.len()).then_with(|| self.whole.cmp(other.whole));
+        whole.then_with(|| self.part.cmp(other.part))
     }
-    Some(if negative { -n } else { n })
+
+    fn is_least(&self, bound: &str) -> bool {
+        Decimal::read(bound.as_bytes()).is_some_and(|bound| *self >= bound)
+    }
+
+    fn is_most(&self, bound: &str) -> bool {
+        Decimal::read(bound.as_bytes()).is_some_and(|bound| *self <= bound)
+    }
+}
+
+impl Ord for Decimal<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.negative, other.negative) {
+            (false, true) => Ordering::Greater,
+            (true, false) => Ordering::Less,
+            (false, false) => self.compare_size(other),
+            (true, true) => other.compare_size(self),
+        }
+    }
+}
+
+impl PartialOrd for Decimal<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Reads the fields that rules look at, before the answer itself is written.
@@ -299,6 +362,10 @@ impl Sink for Values<'_> {
         match value {
             Value::Text(run) | Value::Ascii(run) => out.extend_from_slice(run.bytes()),
             Value::Null => {}
+            // As a double, a single has digits that nobody wrote.
+            Value::Float32(x) => {
+                let _: std::io::Result<()> = write!(out, "{x}");
+            }
             value => {
                 let _: Option<()> = quayline_core::write_number(out, value);
             }
@@ -325,5 +392,46 @@ mod tests {
         assert!(holds(Test::OneOf(vec!["4.".into()]), "4"));
         assert!(!holds(Test::OneOf(vec!["4.5.1".into()]), "4.5"));
         assert!(!holds(Test::OneOf(vec![".5".into()]), "0.5"));
+    }
+
+    /// Numbers with more than 9 decimals or 28 digits before the point were neither at least nor at most any number.
+    #[test]
+    fn numbers_of_any_length_are_compared_digit_by_digit() {
+        let holds = |test: Test, value: &str| Condition { field: 0, test }.holds(&[value.as_bytes().to_vec()]);
+        let long = "5.0000000000";
+        assert!(holds(Test::OneOf(vec!["5".into()]), long) && !holds(Test::Not("5".into()), long));
+        assert!(holds(Test::AtLeast("1".into()), long) && holds(Test::AtMost("5.00000000001".into()), long));
+        assert!(
+            !holds(Test::AtLeast("5.00000000001".into()), long) && !holds(Test::AtMost("4.99999999999".into()), long)
+        );
+        let whole = format!("1{}", "0".repeat(40));
+        assert!(holds(Test::AtLeast("9".into()), &whole) && holds(Test::AtMost("9".into()), &format!("-{whole}")));
+        let mut numbers: Vec<String> = Vec::new();
+        for whole in ["0", "1", "9", "10", "99"] {
+            for part in ["", ".0", ".05", ".5", ".50000000001", ".9"] {
+                numbers.extend([format!("{whole}{part}"), format!("-{whole}{part}")]);
+            }
+        }
+        let value = |text: &str| text.parse::<f64>().unwrap();
+        for (a, b) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (a, b))) {
+            let order = Decimal::read(a.as_bytes()).cmp(&Decimal::read(b.as_bytes()));
+            assert_eq!(Some(order), value(a).partial_cmp(&value(b)), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_field_has_the_numbers_of_its_size_and_decimals() {
+        let form = |digits, scale| {
+            let sign = ZonedSign::Unsigned;
+            number_form(&Encoding::Zoned { digits, scale, sign, blank_when_zero: false }, usize::from(digits)).unwrap()
+        };
+        let holds = |form: &NumberForm, text: &str| form.holds(&Decimal::read(text.as_bytes()).unwrap());
+        let rate = form(11, 10);
+        assert!(holds(&rate, "5") && holds(&rate, "9.9999999999") && holds(&rate, "0.0000000001"));
+        assert!(!holds(&rate, "10") && !holds(&rate, "0.00000000001") && !holds(&rate, "-1"));
+        let thousands = form(3, -3);
+        assert!(holds(&thousands, "999000") && holds(&thousands, "0") && !holds(&thousands, "1500"));
+        assert!(!holds(&thousands, "1000000"));
+        assert!(holds(&form(38, 0), &"9".repeat(38)));
     }
 }

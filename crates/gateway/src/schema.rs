@@ -132,8 +132,10 @@ impl SchemaOf<'_> {
         if let (Some(Some(default)), None | Some(Typed::Range(_))) = (self.defaults.get(node.index()), typed) {
             match scalar {
                 Scalar::Text { .. } => schema.put("default", Json::text(default.trim_end())),
-                Scalar::Decimal { .. } if is_json_number(default) => {
-                    schema.put("default", Json::Number(default.clone()))
+                Scalar::Decimal { .. } => {
+                    if let Some(number) = json_number(default) {
+                        schema.put("default", Json::Number(number));
+                    }
                 }
                 _ => {}
             }
@@ -211,12 +213,29 @@ impl SchemaOf<'_> {
     }
 }
 
-/// Returns whether a decimal is valid JSON: no plus, no leading zeros, digits on both sides of a point.
-fn is_json_number(text: &str) -> bool {
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let (whole, part) = text.split_once('.').map_or((text, None), |(whole, part)| (whole, Some(part)));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits(whole) && (whole.len() == 1 || !whole.starts_with('0')) && part.is_none_or(digits)
+/// Returns a number in the form of JSON (RFC 8259, section 6): no plus, no leading zeros, digits on both sides of a point. `None` for other texts.
+pub(crate) fn json_number(text: &str) -> Option<String> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(front, end)| (front, Some(end)));
+    let (sign, size) = match mantissa.strip_prefix('-') {
+        Some(size) => ("-", size),
+        None => ("", mantissa.strip_prefix('+').unwrap_or(mantissa)),
+    };
+    let (whole, part) = size.split_once('.').unwrap_or((size, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_exponent = |text: &str| {
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        !digits.is_empty() && is_digits(digits)
+    };
+    if !is_digits(whole) || !is_digits(part) || whole.is_empty() && part.is_empty() {
+        return None;
+    }
+    let exponent = match exponent {
+        Some(exponent) => format!("e{}", Some(exponent).filter(|exponent| is_exponent(exponent))?),
+        None => String::new(),
+    };
+    let whole = Some(whole.trim_start_matches('0')).filter(|whole| !whole.is_empty()).unwrap_or("0");
+    let point = if part.is_empty() { "" } else { "." };
+    Some(format!("{sign}{whole}{point}{part}{exponent}"))
 }
 
 fn nullable(schema: &mut Json) {
@@ -293,12 +312,16 @@ fn limit(n: i128, scale: i16, side: Side) -> Limit {
     Limit { number: scaled(n.saturating_add(n.signum()), scale), is_exclusive: true }
 }
 
-/// Replaces the lower or upper bound of a schema that has one, inclusive or exclusive, with the inclusive bound `value`.
+/// Gives the schema of a number the inclusive bound `value`, instead of its own lower or upper bound.
 pub(crate) fn set_bound(schema: &mut Json, name: &str, exclusive: &str, value: Option<i64>) {
+    let is_number = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "number" || kind == "integer");
     let (Some(value), Json::Object(members)) = (value, schema) else { return };
     if let Some((known, old)) = members.iter_mut().find(|(known, _)| known == name || known == exclusive) {
         name.clone_into(known);
         *old = Json::int(value);
+    } else if is_number {
+        // The schema of a float has no bounds of its own.
+        members.push((name.to_owned(), Json::int(value)));
     }
 }
 
@@ -386,7 +409,7 @@ fn example(field: &Field, typed: &Option<Arc<Typed>>, scalar: &Scalar) -> Option
         (None, Scalar::Text { .. }) => value.map(Json::Text),
         (Some(Typed::Range(range)), Scalar::Decimal { scale: 0.., .. }) => Some(Json::int(range.nearest_to_zero())),
         (None, Scalar::Decimal { scale, .. }) => {
-            let written = value.filter(|text| text.parse::<f64>().is_ok() && !text.starts_with(['+', '.', '0']));
+            let written = value.as_deref().and_then(json_number);
             Some(Json::Number(written.unwrap_or_else(|| scaled(0, (*scale).max(0)))))
         }
         _ => None,
@@ -413,6 +436,29 @@ mod tests {
             check(2, 4, false),
             r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"format":"decimal","x-go-type":"float64"}"#
         );
+    }
+
+    #[test]
+    fn numbers_have_the_form_of_json() {
+        for (text, number) in [
+            ("7", Some("7")),
+            ("-05", Some("-5")),
+            ("+007.50", Some("7.50")),
+            (".5", Some("0.5")),
+            ("5.", Some("5")),
+            ("000", Some("0")),
+            ("1E+3", Some("1e+3")),
+            ("about 5", None),
+            ("1e", None),
+            ("1e5.0", None),
+            ("", None),
+            (".", None),
+            ("-", None),
+            ("NaN", None),
+        ] {
+            assert_eq!(json_number(text).as_deref(), number, "{text}");
+            assert!(number.is_none_or(|number| serde_json::from_str::<serde_json::Number>(number).is_ok()));
+        }
     }
 
     /// In generated clients, 9(16)V99 had `maximum: 1e+16`, which does not fit in the field. A later maximum was below the largest value of the field.

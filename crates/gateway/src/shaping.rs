@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use quayline_cobol::RecordPlan;
+use quayline_cobol::layout::{Encoding, FieldKind};
+use quayline_cobol::{RecordPlan, Trim};
 use quayline_core::{Node, NodeId, NodeKind, Run, Shape, Sink, Value};
 
 use crate::gate::minimum_items;
@@ -19,6 +20,10 @@ pub(crate) struct ShapingRules {
     /// Minimum number of elements of each list; empty if it is not enforced.
     minimum: Vec<u32>,
     is_list: Vec<bool>,
+    /// Blanks that answers leave out.
+    trim: Trim,
+    /// Fields that are padded on the left.
+    justified: Vec<bool>,
 }
 
 impl ShapingRules {
@@ -27,7 +32,7 @@ impl ShapingRules {
         plan: &RecordPlan,
         shape: &Shape,
         typed: Vec<Option<Arc<Typed>>>,
-        options: Options,
+        (options, trim): (Options, Trim),
         around: &[NodeId],
     ) -> Self {
         let omissible = |id, node: &Node| node.kind == NodeKind::Group && !node.is_list() && !around.contains(&id);
@@ -35,7 +40,16 @@ impl ShapingRules {
         let minimum = minimum_items(plan);
         let enforced = options.enforce_minimum_items_of_answers && minimum.iter().any(|min| *min > 0);
         let is_list = shape.iter().map(|(_, node)| node.is_list()).collect();
-        ShapingRules { typed, options, groups_once, minimum: if enforced { minimum } else { Vec::new() }, is_list }
+        let is_justified = |(id, _): (NodeId, &Node)| {
+            let kind = plan.field_of(id).map(|field| &plan.layout().field(field).kind);
+            matches!(
+                kind,
+                Some(FieldKind::Item(Encoding::Text { justified: true, .. } | Encoding::National { justified: true }))
+            )
+        };
+        let justified = shape.iter().map(is_justified).collect();
+        let minimum = if enforced { minimum } else { Vec::new() };
+        ShapingRules { typed, options, groups_once, minimum, is_list, trim, justified }
     }
 
     /// Types by node.
@@ -178,10 +192,20 @@ impl<S: Sink> Shaping<'_, S> {
             self.state.replaced += 1;
             self.state.text.clear();
             self.state.text.extend(run.bytes().iter().map(|byte| if *byte < 0x20 { b' ' } else { *byte }));
-            let end = self.state.text.trim_ascii_end().len();
-            return self.sink.value(node, Value::Text(Run::from(&self.state.text[..end])));
+            let text = trimmed(&self.state.text, self.rules.trim, self.rules.justified[node.index()]);
+            return self.sink.value(node, Value::Text(Run::from(text)));
         }
         self.sink.value(node, value);
+    }
+}
+
+/// Returns a text without the blanks that `trim` removes.
+fn trimmed(text: &[u8], trim: Trim, justified: bool) -> &[u8] {
+    match trim {
+        Trim::Keep => text,
+        Trim::Both => text.trim_ascii(),
+        Trim::Padding | Trim::Nuls if justified => text.trim_ascii_start(),
+        Trim::Padding | Trim::Nuls => text.trim_ascii_end(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
-use quayline_cobol::{Absent, Interface, NoteKind, NullAs, Policies, RecordEncoder, RecordPlan};
+use quayline_cobol::{Absent, Interface, NoteKind, NullAs, Policies, RecordEncoder, RecordPlan, Trim};
 use quayline_core::{Findings, NodeId, NodeKind, Run, Sink, Value};
 
 use crate::rule::Probe;
@@ -97,7 +97,9 @@ impl SqlForm {
         length: usize,
         names: &SqlNames,
     ) -> Result<SqlForm, Findings> {
-        let probe = Probe::new(layout, &names.parameters, policies, charset)?;
+        // `trim` is for answers. A parameter has the blanks before a text, and not those that fill its field.
+        let of_parameters = Policies { trim: Trim::Padding, ..policies.clone() };
+        let probe = Probe::new(layout, &names.parameters, &of_parameters, charset)?;
         // Fields without a column are as INITIALIZE leaves them.
         let policies = Policies { absent: Absent::Initialize, null: Some(NullAs::Zeros), ..policies.clone() };
         let plan = RecordPlan::new(layout, &Interface::default(), &policies, charset)?;

@@ -1,5 +1,7 @@
 //! Types that a copybook cannot express: truth values, dates, names for codes and ranges of numbers.
 
+use core::num::IntErrorKind;
+
 use quayline_core::DatePattern;
 
 /// Representation of a field's text in JSON, and its way back.
@@ -7,9 +9,9 @@ use quayline_core::DatePattern;
 pub enum Typed {
     /// `true` and `false` for two texts.
     Boolean {
-        /// The record's text for `true`.
+        /// The record's text for `true`, without blanks at the end.
         yes: String,
-        /// The record's text for `false`.
+        /// The record's text for `false`, without blanks at the end.
         no: String,
     },
     /// An ISO 8601 date, time or both.
@@ -50,7 +52,13 @@ impl Range {
             whole if whole.len() <= 18 => whole.parse::<i64>().map(i128::from),
             whole => whole.parse::<i128>(),
         };
-        let Ok(n) = n else { return false };
+        let n = match n.map_err(|error| *error.kind()) {
+            Ok(n) => n,
+            // Floats have up to 309 digits. All bounds have fewer.
+            Err(IntErrorKind::PosOverflow) => i128::MAX,
+            Err(IntErrorKind::NegOverflow) => i128::MIN,
+            Err(_) => return false,
+        };
         let below = |min| n < i128::from(min) || n == i128::from(min) && has_part && negative;
         let above = |max| n > i128::from(max) || n == i128::from(max) && has_part && !negative;
         !self.minimum.is_some_and(below) && !self.maximum.is_some_and(above)
@@ -89,11 +97,15 @@ impl Typed {
     pub(crate) fn show(&self, text: &[u8], out: &mut Vec<u8>) -> Shown {
         out.clear();
         match self {
-            Typed::Boolean { yes, .. } if text == yes.as_bytes() => Shown::Bool(true),
-            Typed::Boolean { no, .. } if text == no.as_bytes() => Shown::Bool(false),
-            Typed::Boolean { .. } => no_value(text),
-            Typed::Date(pattern) => pattern.iso(text, out).map_or_else(|| no_value(text), |()| Shown::Text),
             // Blanks at the end are there where the service keeps them.
+            Typed::Boolean { yes, no } => match text.trim_ascii_end() {
+                text if text == yes.as_bytes() => Shown::Bool(true),
+                text if text == no.as_bytes() => Shown::Bool(false),
+                _ => no_value(text),
+            },
+            Typed::Date(pattern) => {
+                pattern.iso(text.trim_ascii_end(), out).map_or_else(|| no_value(text), |()| Shown::Text)
+            }
             Typed::Codes(codes) => match codes.iter().find(|(code, _)| code.as_bytes() == text.trim_ascii_end()) {
                 Some((_, name)) => {
                     out.extend_from_slice(name.as_bytes());

@@ -5,7 +5,7 @@
 //! | `WORKLOAD.INTERVALS` | begin, milliseconds since 1970 (8) | the key, then the interval as JSON |
 
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
@@ -149,8 +149,12 @@ impl KeptFile {
     }
 
     fn lines(&self) -> std::io::Result<Vec<String>> {
-        match fs::File::open(&self.path) {
-            Ok(file) => BufReader::new(file).lines().collect(),
+        match fs::read(&self.path) {
+            // A crash may have cut a line inside of a character.
+            Ok(content) => {
+                let lines = content.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+                Ok(lines.map(|line| core::str::from_utf8(line).unwrap_or_default().to_owned()).collect())
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -163,6 +167,10 @@ impl KeptFile {
             None => self.lines()?.len() as u64,
         };
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        // After an error, a part of the line may be there.
+        if self.lines.take().is_none() {
+            end_line(&self.path, &mut file)?;
+        }
         writeln!(file, "{}", interval.json())?;
         self.lines = Some(known + 1);
         if known + 1 >= self.keep.saturating_mul(2) {
@@ -177,6 +185,18 @@ impl KeptFile {
         }
         Ok(())
     }
+}
+
+/// Ends the last line of a file, or removes the part of a line that a crash left.
+fn end_line(path: &Path, file: &mut fs::File) -> std::io::Result<()> {
+    let content = fs::read(path)?;
+    let begin = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let last = &content[begin..];
+    if last.is_empty() {
+        return Ok(());
+    }
+    let is_whole = core::str::from_utf8(last).is_ok_and(|line| Interval::from_json(line).is_ok());
+    if is_whole { file.write_all(b"\n") } else { file.set_len(begin as u64) }
 }
 
 impl Kept for KeptFile {
@@ -239,6 +259,18 @@ mod tests {
         let text = fs::read_to_string(&path).expect("read");
         fs::write(&path, &text[..text.len() - 10]).expect("cut");
         assert_eq!(begins(KeptFile::new(&path, 3).last(10)), [6, 7]);
+        // The interval after the crash was lost too: it continued the cut line.
+        let mut kept = KeptFile::new(&path, 5);
+        kept.keep(&interval(9)).expect("kept");
+        kept.keep(&interval(10)).expect("kept");
+        assert_eq!(begins(KeptFile::new(&path, 5).last(10)), [6, 7, 9, 10]);
+        // A whole line whose line feed is missing, and a line that ends inside of a character.
+        for (end, expected) in [(&b""[..], &[6, 7, 9, 10, 11][..]), (b"\n{\"\xc3", &[7, 9, 10, 11, 11])] {
+            let content = fs::read(&path).expect("read");
+            fs::write(&path, [content.trim_ascii_end(), end].concat()).expect("cut");
+            KeptFile::new(&path, 5).keep(&interval(11)).expect("kept");
+            assert_eq!(begins(KeptFile::new(&path, 5).last(10)), expected);
+        }
         let absent = KeptFile::new(&folder.path().join("none/x"), 3).keep(&interval(1)).expect_err("no folder");
         assert!(absent.contains("none/x"), "{absent}");
     }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use quayline_core::{Code, Fault, Finding, Place};
-use quayline_gateway::{CannedRecords, Definitions, HttpSpec, ProgramSpec, ProviderSpec, SqlPassword};
+use quayline_gateway::{CannedRecords, Definitions, HttpSpec, Operation, ProgramSpec, ProviderSpec, SqlPassword};
 
 use crate::clients::CONFLICT_REMEDY;
 use quayline_program::NO_COMPILER;
@@ -82,8 +82,7 @@ pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Findi
             _ => None,
         };
         if let Some((message, hint)) = why {
-            let place = Place { file: Some(format!("services/{}.toml", service.name).into()), ..Place::default() };
-            findings.push(Finding::error(PROVIDER, Fault::Config, message).at(place).hint(hint));
+            findings.push(Finding::error(PROVIDER, Fault::Config, message).at(service.file()).hint(hint));
         }
     }
     findings.extend(queues_hidden(config, definitions));
@@ -148,15 +147,18 @@ fn takes_files(folder: &Path) -> io::Result<()> {
     std::fs::remove_file(&probe)
 }
 
-/// Returns a finding if authentication is required and not configured, so that every call of a guarded operation gets a 401.
+/// Returns a finding if operations need authentication and none is configured, so that every call of them gets a 401. Roles need it even if
+/// `required` is false.
 pub(crate) fn nobody(config: &ServeConfig, definitions: &Definitions) -> Option<Finding> {
     let authentication = &config.authentication;
     let certificates = config.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());
     let some_way = authentication.api_keys.is_some() || authentication.jwt.is_some() || certificates;
-    if !authentication.required || some_way {
+    if some_way {
         return None;
     }
-    let guarded = definitions.operations.iter().filter(|operation| !operation.public).count();
+    let is_guarded =
+        |operation: &Operation| !operation.public && (authentication.required || operation.roles.is_some());
+    let guarded = definitions.operations.iter().filter(|operation| is_guarded(operation)).count();
     let message = format!(
         "{guarded} of {} operations need authentication, and none is configured: every call of them is a 401",
         definitions.operations.len()
@@ -164,7 +166,11 @@ pub(crate) fn nobody(config: &ServeConfig, definitions: &Definitions) -> Option<
     if guarded == 0 {
         return None;
     }
-    let ways = "`api-keys`, `jwt` or client certificates; for tests on this machine, `required = false`";
+    let ways = if authentication.required {
+        "`api-keys`, `jwt` or client certificates; for tests on this machine, `required = false`"
+    } else {
+        "`api-keys`, `jwt` or client certificates, or remove `roles` from the operations and their APIs"
+    };
     let finding = Finding::error(NOBODY, Fault::Config, message);
     Some(if config.has_no_file {
         finding.hint(format!(

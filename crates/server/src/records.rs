@@ -517,7 +517,7 @@ impl Provider for Messages {
 pub fn store_misfits(store: &Store, definitions: &Definitions) -> Vec<Finding> {
     let mut findings = Vec::new();
     for service in &definitions.services {
-        let place = Place { file: Some(format!("services/{}.toml", service.name).into()), ..Place::default() };
+        let place = service.file();
         match &service.provider {
             ProviderSpec::File(spec) => findings.extend(file_misfit(store, spec).map(|finding| (*finding).at(place))),
             ProviderSpec::Queue(spec) => {

@@ -368,6 +368,13 @@ async fn watch_files(thread: Rc<Thread>) {
             let shared = Arc::clone(&thread.shared);
             let Ok(then) = tokio::task::spawn_blocking(move || shared.stamps()).await else { continue };
             known.definitions = (now.definitions.0, then.definitions.1);
+        } else if definitions == Reloaded::Refused && again.definitions {
+            // Files that only the refused definitions name are watched too. A change of the others since `now` still counts.
+            let shared = Arc::clone(&thread.shared);
+            let Ok(then) = tokio::task::spawn_blocking(move || shared.stamps()).await else { continue };
+            let (folders, mut files) = now.definitions;
+            files.extend_from_slice(then.definitions.1.get(files.len()..).unwrap_or_default());
+            known.definitions = (folders, files);
         } else if definitions != Reloaded::Unread {
             known.definitions = now.definitions;
         }

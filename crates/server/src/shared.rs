@@ -76,6 +76,8 @@ pub(crate) struct Shared {
     pub(crate) first: Stamps,
     /// Results of compiling the programs' modules.
     made: Mutex<Made>,
+    /// Files that the definitions of the last refused reload were read from.
+    refused: Mutex<Vec<PathBuf>>,
     /// Lock that permits one reload at a time.
     reloading: Mutex<()>,
     /// Reason why the last reload of definitions, and of keys and certificates, failed.
@@ -205,6 +207,7 @@ impl Shared {
             access_log,
             first,
             made: Mutex::new(made),
+            refused: Mutex::default(),
             reloading: Mutex::default(),
             reload_fault: Mutex::default(),
             log,
@@ -244,8 +247,17 @@ impl Shared {
     }
 
     fn read_again(&self) -> Result<(), Findings> {
+        let mut files = Vec::new();
+        let done = self.read_definitions(&mut files);
+        // Files that only refused definitions name are watched, so that their correction is noticed.
+        *lock(&self.refused) = if done.is_ok() { Vec::new() } else { files };
+        done
+    }
+
+    /// Reads the definitions and sets them if they are right. `files` gets the files that they were read from, also if they are wrong.
+    fn read_definitions(&self, files: &mut Vec<PathBuf>) -> Result<(), Findings> {
         let (_, old) = self.definitions();
-        let new = old.load_again(&self.root)?;
+        let new = old.load_again(&self.root, files)?;
         if let Some(store) = &self.store {
             // What did not fit before answers 503 already; what fits now must not end.
             let known = store_misfits(store, &old);
@@ -266,8 +278,7 @@ impl Shared {
             })
             .collect();
         if !findings.is_empty() {
-            // Files of the source are watched, so that its correction is noticed.
-            lock(&self.made).files.extend(made.files);
+            files.extend(made.files);
             return Err(Findings(findings));
         }
         *lock(&self.made) = made;
@@ -341,8 +352,8 @@ impl Shared {
     /// Returns the current stamps of the files.
     pub(crate) fn stamps(&self) -> Stamps {
         let definitions = self.definitions().1;
-        let made = lock(&self.made).files.clone();
-        let files = files_stamp(definitions.files().chain(&made));
+        let (made, refused) = (lock(&self.made).files.clone(), lock(&self.refused).clone());
+        let files = files_stamp(definitions.files().chain(&made).chain(&refused));
         Stamps {
             definitions: (definitions.stamp(&self.root), files),
             secrets: secrets_stamp(&self.config),

@@ -335,6 +335,34 @@ fn values_that_grow_as_powers_are_refused() {
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
 }
 
+/// Nested defaults took time with the square of their number, and many enough of them more stack than a thread has.
+#[test]
+fn defaults_inside_of_each_other_have_a_limit() {
+    let step = |value: &str| {
+        format!(
+            "<step id=\"a\"><properties><property name=\"p\" value=\"{value}\"/></properties><batchlet ref=\"saying\"/></step>"
+        )
+    };
+    let check = |value: &str| {
+        let begin = std::time::Instant::now();
+        let found = crate::kit::job(&step(value)).check(Some(&crate::kit::given(&[])), &|_| None, &());
+        assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+        found.into_iter().filter(|finding| finding.severity == quayline_core::Severity::Error).collect::<Vec<_>>()
+    };
+    for operator in ["jobParameters", "jobProperties", "partitionPlan"] {
+        let one = format!("#{{{operator}['x']}}?:");
+        let nested = |depth: usize| format!("{}end{}", one.repeat(depth), ";".repeat(depth));
+        assert_eq!(check(&nested(64)), [], "{operator}");
+        for value in [nested(65), nested(30_000), one.repeat(30_000)] {
+            let found = check(&value);
+            assert!(found.len() == 1 && found[0].code.0 == "JOB-002", "{operator}: {found:?}");
+            assert!(found[0].message.contains("more than 64 defaults are inside of each other"), "{found:?}");
+        }
+        // Defaults after each other are no deeper than one.
+        assert_eq!(check(&format!("{one}end;").repeat(1_000)), [], "{operator}");
+    }
+}
+
 #[test]
 fn an_empty_parameter_takes_the_default() {
     let process = Process::in_memory();

@@ -76,13 +76,49 @@ fn wrong(name: &str, why: &str) -> Stop {
 
 /// Reads the answer of `--json`, or one interval in each line.
 fn parsed(text: &str) -> Result<Vec<Interval>, String> {
-    let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Interval::from_json).collect();
     match serde_json::from_str::<Intervals>(text) {
         Ok(all) if all.schema == INTERVALS_SCHEMA => Ok(all.intervals),
         Ok(all) => Err(format!("the schema is `{}`, expected `{INTERVALS_SCHEMA}`", all.schema)),
-        Err(error) => {
-            let found: Result<Vec<Interval>, serde_json::Error> = lines();
-            found.map_err(|_| error.to_string())
+        Err(error) => match of_lines(text) {
+            Ok(intervals) if !intervals.is_empty() || text.trim().is_empty() => Ok(intervals),
+            Err((line, why)) if line > 1 => Err(format!("line {line}: {why}")),
+            _ => Err(error.to_string()),
+        },
+    }
+}
+
+/// Reads one interval in each line. A crash may have cut the last line, which then has no line feed. The error has the number of its line.
+fn of_lines(text: &str) -> Result<Vec<Interval>, (usize, serde_json::Error)> {
+    let mut intervals = Vec::new();
+    for (at, line) in text.split_inclusive('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match Interval::from_json(line.trim_end()) {
+            Ok(interval) => intervals.push(interval),
+            Err(_) if !line.ends_with('\n') => {}
+            Err(why) => return Err((at + 1, why)),
         }
+    }
+    Ok(intervals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One line that a crash had cut made the whole file unreadable, and the message named no line.
+    #[test]
+    fn a_line_that_a_crash_cut_is_skipped_and_others_are_named() {
+        let line = |begin_ms| Interval { begin_ms, seconds: 60.0, ..Interval::default() }.json();
+        let begins = |text: &str| {
+            parsed(text).map(|intervals| intervals.iter().map(|interval| interval.begin_ms).collect::<Vec<_>>())
+        };
+        let (one, two) = (line(1), line(2));
+        let cut = &two[..two.len() - 5];
+        assert_eq!(begins(&format!("{one}\n\n{two}")), Ok(vec![1, 2]));
+        assert_eq!(begins(&format!("{one}\n{cut}")), Ok(vec![1]));
+        let wrong = begins(&format!("{one}\n{cut}\n{two}\n")).expect_err("a cut line in the middle");
+        assert!(wrong.starts_with("line 2: "), "{wrong}");
+        assert_eq!(begins("").map_err(|_| ()), Ok(Vec::new()));
+        let wrong = begins("nonsense").expect_err("not an interval");
+        assert!(!wrong.starts_with("line"), "{wrong}");
     }
 }

@@ -70,6 +70,44 @@ fn what_cannot_work_is_found_before_a_server_starts() {
     }
 }
 
+/// A finding of a provider named a file that did not exist if the service had a name of its own.
+#[test]
+fn a_finding_of_a_provider_names_the_file_of_its_service() {
+    let canned = "name = \"other\"\ncopybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"none.dat\"\n";
+    let file = "name = \"more\"\ncopybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"queue\"\nqueue = \"NOWHERE\"\n";
+    let world = World::with([("copybooks/a.cpy", COPYBOOK)]);
+    let operation = |service: &str| {
+        format!("[[operation]]\nid = \"{service}\"\nmethod = \"GET\"\npath = \"/{service}\"\nservice = \"{service}\"\n")
+    };
+    let api = format!("base-path = \"/x\"\n{}{}", operation("other"), operation("more"));
+    world.write("services/c.toml", canned).write("services/q.toml", file).write("apis/x.toml", api);
+    world.run("queue define Q").code(0);
+    let told = world.run("serve --check").code(2).err();
+    for (code, file) in [("SRV-006", "c"), ("SRV-008", "q")] {
+        let finding = told.split("error[").find(|finding| finding.starts_with(code)).unwrap_or_default();
+        assert!(finding.contains(&format!("at services/{file}.toml\n")), "{told}");
+    }
+}
+
+/// With `required = false`, operations with roles were a 401 for every client, and the check did not report it.
+#[test]
+fn operations_with_roles_need_authentication_that_is_configured() {
+    let canned = "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"a.dat\"\n";
+    let operation = |id: &str, more: &str| {
+        format!("[[operation]]\nid = \"{id}\"\nmethod = \"GET\"\npath = \"/{id}\"\nservice = \"c\"\n{more}")
+    };
+    let world = World::with([("copybooks/a.cpy", COPYBOOK)]);
+    world.write("services/c.toml", canned).write("a.dat", "");
+    world.write("quayline.toml", "[serve.authentication]\nrequired = false\n");
+    let api = |more: &str| format!("base-path = \"/c\"\n{}{}", operation("a", ""), operation("b", more));
+    world.write("apis/c.toml", api("roles = [\"r\"]\n"));
+    let told = world.run("serve --check").code(2).err();
+    assert!(told.contains("error[SRV-007]: 1 of 2 operations need authentication, and none is configured"), "{told}");
+    assert!(told.contains("remove `roles`") && !told.contains("required = false"), "{told}");
+    world.write("apis/c.toml", api(""));
+    assert!(!world.run("serve --check").err().contains("SRV-007"));
+}
+
 /// Missing canned records, listeners and flows on one address, an audit file that cannot be written, queues without a backout queue.
 #[test]
 fn what_cannot_begin_or_be_written_is_found_before_a_server_starts() {

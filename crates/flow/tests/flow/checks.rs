@@ -13,6 +13,26 @@ fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&format!("{}\n", found.replace(&root, "ROOT")));
 }
 
+/// The second node of a case was ignored without a word.
+#[test]
+fn a_case_has_one_node() {
+    let flow = |to: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"Q\"\nmessage = \"order.shape\"\nout = \"choose\"\n\
+             [node.choose]\ntype = \"route\"\ncases = [{{ when = 'amount > 10', to = {to} }}]\n\
+             [node.a]\ntype = \"queue_output\"\nqueue = \"A\"\n[node.b]\ntype = \"queue_output\"\nqueue = \"B\"\n"
+        )
+    };
+    let world = World::new();
+    world.write("order.shape", "order\n  id text(8)\n  amount decimal(9,2)\n");
+    let found = |to: &str| world.compile(&flow(to)).err().map(|findings| findings.to_string()).unwrap_or_default();
+    for to in ["[\"a\", \"b\"]", "[\"a\"]", "[]", "1"] {
+        let found = found(to);
+        assert!(found.contains("a case needs exactly `when` and `to`, both texts"), "{to}: {found}");
+    }
+    assert!(!found("\"a\"").contains("a case needs"));
+}
+
 #[test]
 fn unknown_types_keys_nodes_and_values_are_found_at_once() {
     check(

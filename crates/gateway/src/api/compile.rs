@@ -10,11 +10,12 @@ use quayline_project::UserFile;
 use toml::Spanned;
 
 use super::location::Location;
+use super::wire::Plain;
 use super::{Api, Body, Compression, Operation, Projection, Response, ResponseBody, Segment, wire, xml_style};
 use crate::about::About;
 use crate::codes;
 use crate::gate::GateRules;
-use crate::parameter::{Parameter, ParameterPlace, assigned_fits, default_fits};
+use crate::parameter::{Parameter, ParameterPlace, assigned_fits, value_fits};
 use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
 use crate::rule::{Condition, Probe, Test};
@@ -151,7 +152,7 @@ impl Compiler<'_> {
                 self.file.find(codes::TWICE, "a parameter sets this field already", name, "keep one of them");
             }
             gate.closed[node.index()] = true;
-            let text = value.get_ref().text();
+            let text = Plain::text(value, &self.file.text);
             if let Err(why) = assigned_fits(&request, &gate, node, &text) {
                 let message = format!("`{}` does not take this value: {why}", name.get_ref());
                 self.file.find(codes::VALUE, message, value, "write a value that the field takes");
@@ -159,16 +160,25 @@ impl Compiler<'_> {
             assigned.push((node, text));
         }
         for (compiled, parameter) in parameters.iter().zip(&wire.parameters) {
-            if let (Some(at), Err(why)) = (&parameter.get_ref().default, default_fits(&request, &gate, compiled)) {
-                let message = format!("the default of `{}` is not a value that it may have: {why}", compiled.name);
-                self.file.find(codes::VALUE, message, at, "write a value that requests may send too");
+            let wire = parameter.get_ref();
+            let (default, example) = (&compiled.default, &compiled.example);
+            for (what, at, value) in [("default", &wire.default, default), ("example", &wire.example, example)] {
+                let why = value.as_ref().and_then(|value| value_fits(&request, &gate, compiled, value).err());
+                if let (Some(at), Some(why)) = (at, why) {
+                    let message = format!("the {what} of `{}` is not a value that it may have: {why}", compiled.name);
+                    self.file.find(codes::VALUE, message, at, "write a value that requests may send too");
+                }
             }
         }
         for (compiled, parameter) in parameters.iter().zip(&wire.parameters) {
             self.may_hold_low_values(parameter, compiled, &service);
         }
+        let mut omitted: Vec<(NodeId, &Spanned<String>)> = Vec::new();
         for name in &wire.omit {
             for node in self.request_nodes(&service, name) {
+                if !gate.closed[node.index()] {
+                    omitted.push((node, name));
+                }
                 gate.closed[node.index()] = true;
             }
         }
@@ -179,7 +189,16 @@ impl Compiler<'_> {
         for field in service.required.iter().filter(|_| is_new) {
             match request.plan.node_of(*field) {
                 Some(node) if gate.required.contains(&node) => {}
-                Some(node) => gate.required.push(node),
+                Some(node) => {
+                    if let Some((_, name)) = omitted.iter().find(|(closed, _)| *closed == node) {
+                        let path = service.layout.path(*field);
+                        let message =
+                            format!("the service requires {path}, and no request of this operation can have it");
+                        let hint = "remove it from `omit`, give it a value in `assign`, or do not require it";
+                        self.file.find(codes::RULES, message, *name, hint);
+                    }
+                    gate.required.push(node);
+                }
                 None => {
                     let message =
                         format!("the required field {} is not part of the request", service.layout.path(*field));
@@ -202,11 +221,8 @@ impl Compiler<'_> {
         }
         let (probe, mut responses) = self.responses(at, &service, file.as_ref().map(|file| file.action))?;
         self.accepted(&service, &mut responses);
-        if let (Some(FileAction::Browse), Some(first)) = (file.as_ref().map(|file| file.action), wire.responses.first())
-            && (wire.responses.len() > 1 || !first.get_ref().when.is_empty())
-        {
-            let hint = "keep one response without `when`: a page has records of all kinds";
-            self.file.find(codes::RULES, "a browse has one response", first, hint);
+        if let (Some(file), Some(first)) = (&file, wire.responses.first()) {
+            self.response_of_file(file.action, first, wire.responses.len());
         }
         let id = wire.id.as_ref().map_or_else(|| default_id(&method, &path), |id| id.get_ref().clone());
         let roles = wire.roles.clone().or_else(|| self.wire.roles.clone());
@@ -235,6 +251,28 @@ impl Compiler<'_> {
             location: None,
             at: self.file.text.place(&at.span()),
         })
+    }
+
+    /// Reports responses that the action on a record file cannot give.
+    fn response_of_file(&mut self, action: FileAction, first: &Spanned<wire::Response>, count: usize) {
+        let (message, form, hint) = match action {
+            FileAction::Browse => {
+                ("a browse has one response", wire::BodyKind::Answer, "a page has records of all kinds")
+            }
+            FileAction::Delete => {
+                ("a delete has one response", wire::BodyKind::None, "no record is left that an answer could show")
+            }
+            _ => return,
+        };
+        if count > 1 || !first.get_ref().when.is_empty() {
+            self.file.find(codes::RULES, message, first, format!("keep one response without `when`: {hint}"));
+        } else if first.get_ref().body != form {
+            let (message, remedy) = match form {
+                wire::BodyKind::None => ("the answer to a delete has no body", "write `body = \"none\"`"),
+                _ => ("the answer to a browse is a page of records", "write `body = \"answer\"`, or leave `body` out"),
+            };
+            self.file.find(codes::RULES, message, first, format!("{remedy}: {hint}"));
+        }
     }
 
     fn parameter(
@@ -271,17 +309,24 @@ impl Compiler<'_> {
             let message = format!("no number is at least {low} and at most {high}");
             self.file.find(codes::RULES, message, &wire.name, "exchange `minimum` and `maximum`, or leave one out");
         }
-        Some(Parameter {
+        let parameter = Parameter {
             name: if place == ParameterPlace::Header { name.to_ascii_lowercase() } else { name },
             place,
             node,
             required: wire.required || place == ParameterPlace::Path,
-            default: wire.default.as_ref().map(|value| value.get_ref().text()),
+            default: wire.default.as_ref().map(|value| Plain::text(value, &self.file.text)),
             minimum: wire.minimum,
             maximum: wire.maximum,
             description: wire.description.clone(),
-            example: wire.example.as_ref().map(|value| value.get_ref().text()),
-        })
+            example: wire.example.as_ref().map(|value| Plain::text(value, &self.file.text)),
+        };
+        let has_bound = parameter.minimum.is_some() || parameter.maximum.is_some();
+        if has_bound && !parameter.is_number(&service.request) {
+            let message =
+                format!("`minimum` and `maximum` are for numbers, and {} is not a number", wire.field.get_ref());
+            self.file.find(codes::RULES, message, &wire.name, "remove them");
+        }
+        Some(parameter)
     }
 
     fn parameter_name(&mut self, at: &Spanned<String>, place: ParameterPlace) {
@@ -603,7 +648,7 @@ impl Compiler<'_> {
             );
             return None;
         }
-        let text = |value: &Spanned<wire::Plain>| value.get_ref().text();
+        let text = |value: &Spanned<Plain>| Plain::text(value, &self.file.text);
         let mut tests: Vec<Test> = Vec::new();
         tests.extend(wire.equals.as_ref().map(|value| Test::OneOf(vec![text(value)])));
         tests.extend(wire.one_of.as_ref().map(|values| Test::OneOf(values.iter().map(text).collect())));
@@ -657,7 +702,7 @@ impl Compiler<'_> {
                 // An answer that shows nothing is still an object, or an element. The wrapper is the root's only child.
                 let around = [NodeId::ROOT, NodeId(1)];
                 let around = &around[..1 + usize::from(interface.wrapper.is_some())];
-                let rules = ShapingRules::new(&plan, &shape, typed, service.options, around);
+                let rules = ShapingRules::new(&plan, &shape, typed, (service.options, service.policies.trim), around);
                 let xml = quayline_xml::XmlWriter::new(&shape, xml_style()).is_ok();
                 Some(ResponseBody::Answer(Box::new(Projection { plan, shape, rules, array: None, xml })))
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use quayline_cobol::layout::FieldIndex;
+use quayline_cobol::{Policies, Trim};
 
 use super::{Operation, Segment};
 use crate::parameter::{Parameter, ParameterPlace};
@@ -46,7 +47,9 @@ impl Location {
         let service = &read.service;
         let fields: Option<Vec<FieldIndex>> =
             read.parameters.iter().map(|parameter| service.request.plan.field_of(parameter.node)).collect();
-        let probe = Probe::new(&service.layout, &fields?, &service.policies, service.charset).ok()?;
+        // A key has the blanks that answers leave out with `trim = "both"`.
+        let policies = Policies { trim: Trim::Padding, ..service.policies.clone() };
+        let probe = Probe::new(&service.layout, &fields?, &policies, service.charset).ok()?;
         let typed = read.parameters.iter().map(|p| service.request.typed[p.node.index()].clone()).collect();
         let mut pieces = Vec::new();
         for segment in &read.segments {

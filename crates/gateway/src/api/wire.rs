@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quayline_project::UserText;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -173,12 +174,18 @@ pub(super) enum Plain {
 }
 
 impl Plain {
-    pub(super) fn text(&self) -> String {
-        match self {
+    /// Returns the text of a value in a file. A number with decimals has the digits of the file: a binary float does not keep all of them.
+    pub(super) fn text(value: &Spanned<Plain>, file: &UserText) -> String {
+        match value.get_ref() {
             Plain::Text(text) => text.clone(),
             Plain::Bool(value) => value.to_string(),
             Plain::Int(n) => n.to_string(),
-            Plain::Float(x) => x.to_string(),
+            Plain::Float(x) => {
+                let written = file.text.get(value.span()).unwrap_or_default().trim().replace('_', "");
+                let digits = written.strip_prefix('+').unwrap_or(&written);
+                let is_plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b"-.".contains(&b));
+                if is_plain { digits.to_owned() } else { x.to_string() }
+            }
         }
     }
 }

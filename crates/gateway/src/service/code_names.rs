@@ -124,7 +124,7 @@ fn text(field: &Field, literal: &Literal) -> Option<String> {
 }
 
 /// Formats a code as the record shows it: text without trailing blanks, whole numbers without leading zeros.
-fn as_shown(field: &Field, code: &str) -> String {
+pub(super) fn as_shown(field: &Field, code: &str) -> String {
     let code = code.trim_end();
     match (scale(field), code.parse::<i128>()) {
         (Some(0), Ok(number)) => number.to_string(),

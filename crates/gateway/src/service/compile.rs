@@ -12,6 +12,7 @@ use quayline_core::{DatePattern, Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
 use toml::Spanned;
 
+use super::code_names::as_shown;
 use super::joined::joined;
 use super::layouts::Records;
 use super::provider::provider;
@@ -26,10 +27,17 @@ impl Service {
     /// # Errors
     /// All findings at once: about the file, the copybook and the names in the interfaces.
     pub fn compile(name: &str, text: &str, root: &Path) -> Result<Service, Findings> {
+        Service::read(name, text, root, &mut Vec::new())
+    }
+
+    /// Compiles a service file's text. Adds the other files that it was read from to `files`, also if they are wrong.
+    pub(crate) fn read(name: &str, text: &str, root: &Path, files: &mut Vec<PathBuf>) -> Result<Service, Findings> {
         let mut file = UserFile::new(name, text);
         let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let Records { mut layout, mut files, parts, one_each_way } = Records::of(&mut file, &wire, root)?;
+        let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
+        files.extend(interfaces.map(|path| root.join(path.get_ref())));
+        let Records { mut layout, parts, one_each_way } = Records::of(&mut file, &wire, root, files)?;
         let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };
         if wire.provider.get_ref().kind.get_ref() == "program" {
             gnucobol::check_encoding(&mut file, &wire, charset);
@@ -78,8 +86,6 @@ impl Service {
         let parameters = if one_each_way { &[][..] } else { &parts };
         let known = Known { layout: &layout, policies: &policies, charset, length, root, parameters };
         let provider = provider(&mut file, &wire, &known);
-        let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
-        files.extend(interfaces.map(|path| root.join(path.get_ref())));
         if let Some(ProviderSpec::Canned(records)) = &provider {
             files.push(records.file.clone());
         }
@@ -106,7 +112,7 @@ impl Service {
             provider,
             length,
             request_length: parts.first().copied().filter(|_| one_each_way),
-            files,
+            files: files.clone(),
             layout,
             charset,
             policies,
@@ -345,14 +351,22 @@ fn ambiguous_codes(
 
 fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
     if let (Some(yes), Some(no)) = (&hint.yes, &hint.no) {
-        return Ok(Typed::Boolean { yes: yes.get_ref().clone(), no: no.get_ref().clone() });
+        return different(as_shown(field, yes.get_ref()), as_shown(field, no.get_ref()));
     }
     match single_values(field)[..] {
         [(_, ref yes), (_, ref no)] if hint.yes.is_none() && hint.no.is_none() => {
-            Ok(Typed::Boolean { yes: yes.clone(), no: no.clone() })
+            different(as_shown(field, yes), as_shown(field, no))
         }
         _ => Err("a boolean needs `true` and `false`, or exactly two level-88 names with one value each".to_owned()),
     }
+}
+
+/// Returns the truth value of two texts as the record shows them.
+fn different(yes: String, no: String) -> Result<Typed, String> {
+    if yes == no {
+        return Err(format!("`true` and `false` are the same value of the field, `{yes}`"));
+    }
+    Ok(Typed::Boolean { yes, no })
 }
 
 /// Treats an unsigned whole number as text of all its digits.

@@ -26,8 +26,6 @@ const PARAMETERS_MAX: usize = 32;
 /// What a service's records are.
 pub(super) struct Records {
     pub(super) layout: Layout,
-    /// The files that they were read from.
-    pub(super) files: Vec<PathBuf>,
     /// Bytes of each record; none for a service of one.
     pub(super) parts: Vec<usize>,
     /// True if the first record is the request's and the second the response's.
@@ -42,13 +40,18 @@ struct Named<'w> {
 }
 
 impl Records {
-    pub(super) fn of(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Records, Findings> {
+    /// Reads the records of a service. Adds the files that they were read from, or would be, to `files`.
+    pub(super) fn of(
+        file: &mut UserFile,
+        wire: &wire::File,
+        root: &Path,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<Records, Findings> {
         let dialect = dialect(file, wire);
         let (named, one_each_way) = named(file, wire);
-        let mut files = Vec::new();
         let mut layouts: Vec<Layout> = Vec::new();
         for record in &named {
-            let mut layout = one(file, wire, root, &dialect, record, &mut files)?;
+            let mut layout = one(file, wire, root, &dialect, record, files)?;
             if let Some(name) = record.name {
                 layout.fields[0].name = name.get_ref().to_uppercase();
             }
@@ -65,7 +68,7 @@ impl Records {
             return Err(Findings(core::mem::take(&mut file.findings)));
         };
         if named.len() == 1 && wire.parameters.is_empty() {
-            return Ok(Records { layout: last, files, parts: Vec::new(), one_each_way });
+            return Ok(Records { layout: last, parts: Vec::new(), one_each_way });
         }
         let moves = |layout: &&Layout| layout.dialect.odo_slide && layout.length_min != layout.length_max;
         if let Some((layout, record)) = layouts.iter().zip(&named).find(|(layout, _)| moves(layout)) {
@@ -80,7 +83,7 @@ impl Records {
         let parts: Vec<usize> = layouts.iter().map(|layout| layout.length_max).collect();
         let whole = joined("PARAMETERS", layouts);
         match whole {
-            Some(layout) => Ok(Records { layout, files, parts, one_each_way }),
+            Some(layout) => Ok(Records { layout, parts, one_each_way }),
             None => Err(Findings(core::mem::take(&mut file.findings))),
         }
     }
@@ -139,7 +142,7 @@ fn named<'w>(file: &mut UserFile, wire: &'w wire::File) -> (Vec<Named<'w>>, bool
     (vec![request, response], true)
 }
 
-/// Reads the layout of one record and adds the files that it was read from to `files`.
+/// Reads the layout of one record. Adds the files that it was read from, or would be, to `files`, also if it is wrong.
 fn one(
     file: &mut UserFile,
     wire: &wire::File,
@@ -151,7 +154,12 @@ fn one(
     let copybook = named.copybook;
     let path = Path::new(copybook.get_ref());
     let candidates = [root.join(path), root.join("copybooks").join(path)];
-    let Some(path) = candidates.iter().find(|path| path.is_file()) else {
+    let found = candidates.iter().find(|path| path.is_file());
+    // A copybook that appears in the first place is used instead.
+    let last = found.unwrap_or(&candidates[1]);
+    files.extend(candidates.iter().take_while(|place| *place != last).cloned());
+    files.push(last.clone());
+    let Some(path) = found else {
         let message = format!("there is no copybook `{}`", copybook.get_ref());
         file.find(codes::UNREADABLE, message, copybook, "paths begin at the project's folder or at copybooks/");
         return Err(Findings(core::mem::take(&mut file.findings)));
@@ -167,7 +175,9 @@ fn one(
     let picture = dialect.picture_settings();
     let copy_remedy = "put the file in the project's folder `copybooks`";
     let options = ParseOptions { library: &library, copy_remedy, picture: &picture, ..ParseOptions::default() };
-    let parsed = quayline_cobol::parse(&SourceText::new(path.display().to_string(), text), &options)?;
+    let parsed = quayline_cobol::parse(&SourceText::new(path.display().to_string(), text), &options);
+    files.extend(library.into_files());
+    let parsed = parsed?;
     let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
     let record = match (named.record, parsed.records.as_slice()) {
         (None, [one]) => Some(one),
@@ -186,9 +196,5 @@ fn one(
     if wire.provider.get_ref().kind.get_ref() == "program" {
         gnucobol::check(file, wire, &layout, |dialect| Layout::build(record, dialect));
     }
-    // A copybook that appears in the first place is used instead.
-    files.extend(candidates.iter().take_while(|place| *place != path).cloned());
-    files.push(path.clone());
-    files.extend(library.into_files());
     Ok(layout)
 }

@@ -56,6 +56,12 @@ pub struct Service {
 }
 
 impl Service {
+    /// Returns the place of the file of its definition, which may have another name than the service.
+    #[must_use]
+    pub fn file(&self) -> Place {
+        Place { file: self.at.file.clone(), ..Place::default() }
+    }
+
     /// Returns whether a number may be null in an answer.
     pub(crate) fn nullable_numbers(&self) -> bool {
         self.policies.blank == quayline_cobol::BadValue::Null

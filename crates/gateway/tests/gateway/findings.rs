@@ -499,3 +499,19 @@ fn conditions_that_never_hold() {
         assert_eq!(found(options, field, test), None, "{field} {test}");
     }
 }
+
+/// A client could not call an operation that omits a required field: each request was a 400.
+#[test]
+fn a_required_field_is_not_omitted() {
+    let service = SERVICE.replace("[provider]", "required = [\"REQ-AMOUNT\"]\n[provider]");
+    let api = |more: &str| {
+        format!(
+            "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/x\"\nservice = \"orders\"\n{more}[operation.body]\n"
+        )
+    };
+    for omit in ["omit = [\"REQ-AMOUNT\"]\n", "omit = [\"REQ\"]\n"] {
+        finds(&service, &api(omit), &["GTW-012", "REQ-AMOUNT, and no request of this operation can have it"]);
+    }
+    let assigned = api("omit = [\"REQ\"]\nassign = { \"REQ-AMOUNT\" = 1 }\n");
+    assert!(World::new(&service, &assigned).record("POST", "/v1/x", "{}").is_ok());
+}

@@ -8,6 +8,7 @@
 
 mod arrays;
 mod code_names;
+mod exact_values;
 mod findings;
 mod floats;
 mod lenient;

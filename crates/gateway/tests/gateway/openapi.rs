@@ -182,3 +182,44 @@ fn an_edited_text_has_the_characters_that_its_picture_inserts() {
         assert_eq!(world.record("POST", "/v1/x", &format!("{{\"E\":\"{text}\"}}")).is_ok(), fits, "{text}");
     }
 }
+
+/// `VALUE -05`, an example of `about 5` and a lenient default of `007` made a document that no parser of JSON read.
+#[test]
+fn numbers_of_a_document_are_numbers_of_json() {
+    let copybook = "       01 AREA.\n          05 A PIC S9(2) VALUE -05.\n          05 B PIC S9V99 VALUE +.50.\n          05 C PIC 9(3).\n          05 F COMP-2.\n";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n[options]\nlenient-requests = true\n";
+    let api = |example: &str| {
+        format!(
+            "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/x\"\nservice = \"orders\"\n[operation.body]\n\
+             [[operation.parameter]]\nname = \"c\"\nin = \"query\"\nfield = \"C\"\ndefault = \"007\"\nexample = {example}\n\
+             [[operation.parameter]]\nname = \"f\"\nin = \"query\"\nfield = \"F\"\nminimum = 1\nmaximum = 9\nexample = \"1.5e0\"\n"
+        )
+    };
+    let world = World::over(copybook, service, &api("\"008\"")).unwrap_or_else(|findings| panic!("{findings}"));
+    let document = world.definitions.apis[0].openapi("/", Security::default());
+    let text = document.pretty();
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let parameters = &read["paths"]["/v1/x"]["post"]["parameters"];
+    assert_eq!((&parameters[0]["schema"]["default"], &parameters[0]["example"]), (&7.into(), &8.into()), "{text}");
+    // The bounds of a float were missing.
+    let float = &parameters[1]["schema"];
+    assert_eq!((&float["minimum"], &float["maximum"]), (&1.into(), &9.into()), "{text}");
+    assert!(text.contains("-5") && text.contains("0.50"), "{text}");
+    let refused = World::over(copybook, service, &api("\"about 5\"")).err().expect("a finding");
+    assert!(refused.contains("GTW-005") && refused.contains("the example of `c` is not a value"), "{refused}");
+}
+
+/// The document offered XML for an answer whose members have no different element names, and the server answered 406.
+#[test]
+fn a_document_offers_xml_only_for_answers_that_have_it() {
+    let copybook = "       01 AREA.\n          05 A PIC X.\n          05 B PIC X.\n";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n[response]\n\
+        [[response.field]]\nname = \"A\"\nrename = \"1A\"\n[[response.field]]\nname = \"B\"\nrename = \"_1A\"\n";
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"GET\"\npath = \"/x\"\nservice = \"orders\"\n";
+    let document = |service: &str| {
+        let world = World::over(copybook, service, api).unwrap_or_else(|findings| panic!("{findings}"));
+        world.definitions.apis[0].openapi("/", Security::default()).to_string()
+    };
+    assert!(!document(service).contains("application/xml"));
+    assert!(document(&service.replace("_1A", "c")).contains("application/xml"));
+}

@@ -1,7 +1,7 @@
 //! Services and APIs of record files: contradictions are found in the files, without a store.
 
 use quayline_cobol::layout::Dialect;
-use quayline_core::Limits;
+use quayline_core::{Findings, Limits};
 use quayline_gateway::{
     Conditions, Definitions, FileAction, FileProposal, OperationLane, Proposed, ProposedFile, Request, layout_of,
 };
@@ -30,6 +30,12 @@ const PROVIDER: &str =
 
 /// Returns the findings of a project with one service and one operation.
 fn findings(copybook: &str, provider: &str, interface: &str, operation: &str) -> String {
+    definitions(copybook, provider, interface, operation)
+        .err()
+        .map_or_else(String::new, |findings| findings.to_string())
+}
+
+fn definitions(copybook: &str, provider: &str, interface: &str, operation: &str) -> Result<Definitions, Findings> {
     let folder = tempfile::tempdir().unwrap();
     for sub in ["services", "apis"] {
         std::fs::create_dir_all(folder.path().join(sub)).unwrap();
@@ -40,7 +46,7 @@ fn findings(copybook: &str, provider: &str, interface: &str, operation: &str) ->
     std::fs::write(folder.path().join("services/s.toml"), service).unwrap();
     let api = format!("base-path = \"/v\"\n[[operation]]\nservice = \"s\"\n{operation}\n");
     std::fs::write(folder.path().join("apis/a.toml"), api).unwrap();
-    Definitions::load(folder.path()).err().map_or_else(String::new, |findings| findings.to_string())
+    Definitions::load(folder.path())
 }
 
 /// Returns the warnings of a service of which `FIELD` is the key, with a browse of `matching`.
@@ -170,6 +176,45 @@ fn operations() {
 }
 
 /// A browse for a name found the records of one of its codes, and left the others out with 200.
+/// A delete was accepted with a body that it never has, and pages of a browse without bodies were `{"items":[,]}`.
+#[test]
+fn responses_that_an_action_cannot_give_are_refused() {
+    let key = format!("{}{}", parameter("branch", "path", "BRANCH"), parameter("id", "path", "CUST-ID"));
+    let delete = format!("method = \"DELETE\"\npath = \"/c/{{branch}}/{{id}}\"\n{key}");
+    let browse = "method = \"GET\"\naction = \"browse\"\npath = \"/c\"\n".to_owned();
+    let when = "when = [{ field = \"NAME\", equals = \"A\" }]\n";
+    let response = |status: u16, more: &str| format!("[[operation.response]]\nstatus = {status}\n{more}");
+    let none = response(204, "body = \"none\"\n");
+    for (operation, responses, expected) in [
+        (&delete, none.clone(), ""),
+        (&delete, response(200, ""), "the answer to a delete has no body"),
+        (&delete, response(404, "body = \"problem\"\n"), "the answer to a delete has no body"),
+        (&delete, response(204, &format!("body = \"none\"\n{when}")), "a delete has one response"),
+        (&delete, format!("{}{none}", response(200, when)), "a delete has one response"),
+        (&browse, response(200, ""), ""),
+        (&browse, response(200, "body = \"none\"\n"), "the answer to a browse is a page"),
+        (&browse, response(200, "body = \"problem\"\n"), "the answer to a browse is a page"),
+        (&browse, format!("{}{}", response(200, when), response(200, "")), "a browse has one response"),
+    ] {
+        let found = findings(COPYBOOK, PROVIDER, "", &format!("{operation}{responses}"));
+        assert_eq!(found.is_empty(), expected.is_empty(), "{responses}: {found}");
+        assert!(found.contains(expected) && (found.is_empty() || found.contains("GTW-012")), "{responses}: {found}");
+    }
+}
+
+/// `%6Cimit=1` was accepted and had no effect.
+#[test]
+fn names_of_page_parameters_may_be_encoded() {
+    let browse = "method = \"GET\"\naction = \"browse\"\npath = \"/c\"\n";
+    let definitions = definitions(COPYBOOK, PROVIDER, "", browse).unwrap_or_else(|findings| panic!("{findings}"));
+    let operation = &definitions.operations[0];
+    for (query, count) in [("", 50), ("limit=1", 1), ("%6Cimit=1", 1)] {
+        let request = Request { path_values: &[], query, header: &|_| None, body: b"", media_type: None };
+        let call = OperationLane::new(operation).record_call(operation, &request, Conditions::default()).unwrap();
+        assert_eq!(call.count, count, "{query}");
+    }
+}
+
 #[test]
 fn a_key_with_one_name_for_several_codes_is_refused() {
     let copybook = "

@@ -789,3 +789,35 @@ exclude = ["RESP-NOTE"]
         check(&world, "POST", &format!("/v1/orders/A?fields={fields}"), "", expect);
     }
 }
+
+/// An encoded name was accepted and had no effect, and a path parameter `fields` did so to the selection.
+#[test]
+fn names_of_the_query_are_compared_decoded() {
+    let answer = |api: &str, target: &str| {
+        let record = [&[b' '; 28][..], &[0, 0], b"O20260131AB    00702aa  bb  cc  0042"].concat();
+        World::new(SERVICE, api).answer(&record, target, quayline_gateway::Media::Json).unwrap().1
+    };
+    for target in ["/v1/orders?fields=respNote", "/v1/orders?%66ields=respNote", "/v1/orders?a=1&field%73=respNote"] {
+        assert_eq!(answer(GET, target), r#"{"resp":{"respNote":"AB"}}"#, "{target}");
+    }
+    let of_header = format!("{GET}[[operation.parameter]]\nname = \"fields\"\nin = \"header\"\nfield = \"REQ-NAME\"\n");
+    assert_eq!(answer(&of_header, "/v1/orders?fields=respNote"), r#"{"resp":{"respNote":"AB"}}"#);
+    let own = of_header.replace("header", "query");
+    assert!(answer(&own, "/v1/orders?fields=respNote").contains("respDay"));
+}
+
+/// A parameter that the API ignores was a 400 if it occurred twice.
+#[test]
+fn ignored_parameters_may_occur_twice() {
+    let parameter = "[[operation.parameter]]\nname = \"count\"\nin = \"query\"\nfield = \"REQ-COUNT\"\n";
+    let world = |unknown: &str| World::new(SERVICE, &format!("unknown-parameters = \"{unknown}\"\n{GET}{parameter}"));
+    let query = |world: &World, query: &str| {
+        world.record("GET", &format!("/v1/orders?{query}"), "").map(|_| ()).map_err(|problem| lines(&problem))
+    };
+    let (ignore, refuse) = (world("ignore"), world("refuse"));
+    assert_eq!(query(&ignore, "utm=1&utm=2&count=3"), Ok(()));
+    for twice in ["count=1&count=1", "fields=respNote&fields=respNote"] {
+        assert!(query(&ignore, twice).unwrap_err().contains("occurs twice"), "{twice}");
+    }
+    assert!(query(&refuse, "utm=1&utm=2").unwrap_err().contains("utm unknown"));
+}

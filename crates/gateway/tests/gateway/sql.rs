@@ -11,9 +11,13 @@ fn form(folder: &Path, encoding: &str, rows: &str) -> Arc<SqlForm> {
 }
 
 fn form_of(copybook: &str, folder: &Path, encoding: &str, rows: &str) -> Arc<SqlForm> {
+    form_with(copybook, folder, (encoding, rows), "")
+}
+
+fn form_with(copybook: &str, folder: &Path, (encoding, rows): (&str, &str), options: &str) -> Arc<SqlForm> {
     std::fs::write(folder.join("r.cpy"), copybook).unwrap();
     let text = format!(
-        "copybook = \"r.cpy\"\nencoding = \"{encoding}\"\n[provider]\nkind = \"sql\"\ndatabase = \"d\"\nuser = \"u\"\nquery = \"SELECT 1\"\nparameters = [\"ASKED\"]\nrows = \"{rows}\"\ncount = \"N\"\n"
+        "copybook = \"r.cpy\"\nencoding = \"{encoding}\"\n[provider]\nkind = \"sql\"\ndatabase = \"d\"\nuser = \"u\"\nquery = \"SELECT 1\"\nparameters = [\"ASKED\"]\nrows = \"{rows}\"\ncount = \"N\"\n{options}"
     );
     let service = Service::compile("services/r.toml", &text, folder).unwrap_or_else(|findings| panic!("{findings}"));
     match &service.provider {
@@ -52,6 +56,19 @@ fn a_text_of_low_values_is_empty() {
     let form = form(folder.path(), "ascii", "REF");
     assert_eq!(form.parameters(b"\x00\x00\x00\x0000........"), [b""]);
     assert_eq!(form.parameters(b"AB  00........"), [b"AB"]);
+}
+
+/// With `trim = "both"`, which is for answers, a parameter lost the blank that it began with.
+#[test]
+fn a_parameter_has_the_blanks_before_a_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let copybook =
+        "       01 R.\n          05 ASKED PIC X(4).\n          05 N PIC 9(2).\n          05 REF PIC X(2) OCCURS 4.\n";
+    for trim in ["trailing", "both", "none"] {
+        let options = format!("[options]\ntrim = \"{trim}\"\n");
+        let form = form_with(copybook, folder.path(), ("ascii", "REF"), &options);
+        assert_eq!(form.parameters(b" AB 00........"), [b" AB"], "{trim}");
+    }
 }
 
 /// A number of a row became the nearest float of its field, and the response showed the other number.

@@ -398,7 +398,7 @@ impl Reader<'_> {
         if let Raw::Table(table) = given.get_ref()
             && table.len() == 2
             && let (Some(when), Some(to)) = (table.get("when"), table.get("to"))
-            && let Raw::Text(condition) = when.get_ref()
+            && let (Raw::Text(condition), Raw::Text(_)) = (when.get_ref(), to.get_ref())
         {
             let node = self.nodes(to).first().copied()?;
             return Some((condition.clone(), when.span(), node));

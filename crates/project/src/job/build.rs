@@ -10,7 +10,9 @@ use super::model::{
     StepBody, Transition, TransitionAction, Unplanned,
 };
 use super::read::{JobFile, Node};
-use super::substitute::{Outer, Parameters, Reference, Scope, Unresolved, VALUE_BYTES_MAX, not_planned, planned_hint};
+use super::substitute::{
+    NESTED_MAX, Outer, Parameters, Reference, Scope, Unresolved, VALUE_BYTES_MAX, not_planned, planned_hint,
+};
 use crate::codes;
 
 /// Items of a chunk where the job says nothing.
@@ -40,6 +42,16 @@ impl JobFile {
             let message =
                 format!("the value has more than {VALUE_BYTES_MAX} bytes, or all values have more than 64 MB together");
             builder.refuse(&node, attribute, message, "shorten the properties that it refers to");
+        }
+        if let Some((at, attribute)) = &scope.too_deep {
+            let node = Node { name: "", attributes: Vec::new(), children: Vec::new(), at: *at };
+            let message = format!("more than {NESTED_MAX} defaults are inside of each other");
+            builder.refuse(
+                &node,
+                attribute,
+                message,
+                "end each default with `;`, or define properties for the inner ones",
+            );
         }
         if builder.findings.is_empty() { Ok((job, scope.unresolved)) } else { Err(Findings(builder.findings)) }
     }

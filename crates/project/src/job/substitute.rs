@@ -69,12 +69,16 @@ pub(super) struct Scope<'s> {
     pub(super) unresolved: Vec<Unresolved>,
     /// The first value that is longer than a value may be: byte of its element, attribute.
     pub(super) too_long: Option<(usize, String)>,
+    /// The first value whose defaults are nested too deep: byte of its element, attribute.
+    pub(super) too_deep: Option<(usize, String)>,
     /// Bytes that values may still have.
     pub(super) budget: usize,
 }
 
 /// Bytes of a value after its references are resolved. Properties that refer to each other may grow as powers do.
 pub(super) const VALUE_BYTES_MAX: usize = 1 << 20;
+/// Defaults inside of each other. Each of them is read once for each one around it.
+pub(super) const NESTED_MAX: usize = 64;
 /// Bytes of all values of a job.
 const ALL_BYTES_MAX: usize = 64 << 20;
 
@@ -85,7 +89,7 @@ impl<'s> Scope<'s> {
         partition: Option<&'s Parameters>,
     ) -> Self {
         let (unresolved, budget) = (Vec::new(), ALL_BYTES_MAX);
-        Scope { parameters, system, partition, is_second: false, unresolved, too_long: None, budget }
+        Scope { parameters, system, partition, is_second: false, unresolved, too_long: None, too_deep: None, budget }
     }
 
     /// Returns the tree with its references resolved.
@@ -138,11 +142,15 @@ impl<'s> Scope<'s> {
                 rest = &rest[begin + 2..];
                 continue;
             };
+            if reference.is_too_deep && !self.is_second {
+                self.too_deep.get_or_insert_with(|| (place.0, place.1.to_owned()));
+                return resolved;
+            }
             let whole = &rest[begin..begin + reference.length];
             rest = &rest[begin + reference.length..];
             let is_plan = reference.operator == "partitionPlan";
             let stays = if is_plan { self.partition.is_none() } else { self.is_second };
-            if stays {
+            if stays || reference.is_too_deep {
                 resolved.push_str(whole);
                 continue;
             }
@@ -183,6 +191,8 @@ pub(super) struct Reference<'t> {
     pub(super) operator: &'t str,
     pub(super) name: &'t str,
     pub(super) default: Option<&'t str>,
+    /// True if more than [`NESTED_MAX`] defaults are inside of each other. It then has no default.
+    pub(super) is_too_deep: bool,
     length: usize,
 }
 
@@ -197,16 +207,23 @@ impl<'t> Reference<'t> {
         let name = &quoted[1..1 + quoted[1..].find(quote)?];
         let rest = quoted[name.len() + 2..].strip_prefix("]}")?;
         let mut length = text.len() - rest.len();
-        let mut default = None;
+        let (mut default, mut is_too_deep) = (None, false);
         if let Some(given) = rest.strip_prefix("?:") {
             // A default may have references with defaults of their own.
             let mut depth = 0_usize;
             let mut at = 0;
             let end = loop {
                 let tail = given.get(at..)?;
+                let Some(next) = tail.find(['?', ';']) else { break None };
+                at += next;
+                let tail = &tail[next..];
                 if tail.starts_with("?:") {
                     depth += 1;
                     at += 2;
+                    if depth == NESTED_MAX {
+                        is_too_deep = true;
+                        break None;
+                    }
                 } else if tail.starts_with(';') {
                     if depth == 0 {
                         break Some(at);
@@ -214,10 +231,7 @@ impl<'t> Reference<'t> {
                     depth -= 1;
                     at += 1;
                 } else {
-                    match tail.chars().next() {
-                        Some(c) => at += c.len_utf8(),
-                        None => break None,
-                    }
+                    at += 1;
                 }
             };
             if let Some(end) = end {
@@ -225,6 +239,6 @@ impl<'t> Reference<'t> {
                 length += 2 + end + 1;
             }
         }
-        Some(Reference { operator, name, default, length })
+        Some(Reference { operator, name, default, is_too_deep, length })
     }
 }

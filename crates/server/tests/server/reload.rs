@@ -71,6 +71,42 @@ fn definitions_that_did_not_change_are_not_read_again() {
     assert!(!log.contains("definitions were read again"), "{log}");
 }
 
+/// Definitions that named a wrong file outside of the project's folders were refused, and a correction of this file was not noticed.
+#[test]
+fn a_file_that_only_refused_definitions_name_is_watched() {
+    let good = "       01 AREA.\n          05 A PIC X(4).\n";
+    let service = "copybook = \"copybooks/DEEP/NEW.cpy\"\nencoding = \"ascii\"\nrequest-interface = \"copybooks/DEEP/i.toml\"\n[provider]\nkind = \"http\"\nurl = \"http://127.0.0.1:9/\"\n";
+    let api = "base-path = \"/v2\"\n[[operation]]\nid = \"two\"\nmethod = \"GET\"\npath = \"/two\"\nservice = \"two\"\nassign = { A = \"x\" }\n";
+    let folder = tempfile::tempdir().unwrap();
+    project(folder.path(), OPEN, RECORDS, "");
+    let server = Server::start(folder);
+    let root = server.folder.path();
+    let (copybook, interface) = (root.join("copybooks/DEEP/NEW.cpy"), root.join("copybooks/DEEP/i.toml"));
+    std::fs::create_dir(root.join("copybooks/DEEP")).unwrap();
+    let wrong = [
+        ("a wrong copybook", good.replace("PIC X(4)", "PIC ?"), ""),
+        ("a copybook without a field of the API", good.replace(" A ", " B "), ""),
+        ("a wrong interface", good.to_owned(), "nonsense = 1\n"),
+    ];
+    for (i, (name, area, keys)) in wrong.into_iter().enumerate() {
+        std::fs::write(&copybook, area).unwrap();
+        std::fs::write(&interface, keys).unwrap();
+        std::fs::write(root.join("services/two.toml"), service).unwrap();
+        std::fs::write(root.join("apis/two.toml"), format!("{api}description = \"{name}\"\n")).unwrap();
+        let refused = || server.log().matches("the old definitions stay in force").count();
+        wait_for(name, || refused() > i);
+        // Once: files that are watched now are not a change.
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        assert_eq!(refused(), i + 1, "{name}: {}", server.log());
+        std::fs::write(&copybook, good).unwrap();
+        std::fs::write(&interface, "").unwrap();
+        wait_for(name, || server.log().matches("definitions were read again").count() == i + 1);
+        std::fs::remove_file(root.join("services/two.toml")).unwrap();
+        std::fs::remove_file(root.join("apis/two.toml")).unwrap();
+        wait_for(name, || server.get("/v2/two", "").status == 404);
+    }
+}
+
 const PROGRAM: &str = "       IDENTIFICATION DIVISION.
        PROGRAM-ID. NUMS.
        DATA DIVISION.
