@@ -6,3 +6,6 @@ mod eval;
 pub(crate) mod fault;
 mod fold;
 pub(crate) mod mapper;
+
+#[cfg(test)]
+mod kept_tests;

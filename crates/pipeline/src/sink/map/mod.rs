@@ -199,6 +199,10 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
             self.dropped = outcome.dropped;
             self.rounded = outcome.rounded;
             notes = outcome.findings.into_iter().map(of_document).collect();
+            if let Some(last) = notes.last_mut().filter(|_| outcome.findings_not_kept > 0) {
+                let more = outcome.findings_not_kept;
+                last.message = format!("{} (and {more} findings more in this document)", last.message);
+            }
             if !good {
                 self.back();
                 return Err(notes);
