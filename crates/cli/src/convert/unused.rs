@@ -38,6 +38,18 @@ pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
             "records that it writes or CSV that it reads",
         ),
         (args.framing.is_some(), "--framing", records, both),
+        (args.invalid.is_some(), "--invalid", records, both),
+        (args.blank.is_some(), "--blank", records || from(FromFormat::Csv), "records or CSV that it reads"),
+        (args.low_values.is_some(), "--low-values", records || from(FromFormat::Csv), "records or CSV that it reads"),
+        (args.trim.is_some(), "--trim", records, both),
+        (
+            args.unknown.is_some(),
+            "--unknown",
+            jobs.iter().any(|job| !matches!(job.from, FromFormat::Record | FromFormat::Edi)),
+            "JSON, XML, CSV and columns that it reads",
+        ),
+        // Without a copybook, another finding says that one is missing.
+        (args.encoding.is_some(), "--encoding", records || edi || args.copybook.is_empty(), "records or EDI"),
         (args.preserve, "--preserve", records, both),
         (args.skip_bytes_first.is_some(), "--skip-bytes-first", from_records, reads),
         (args.skip_bytes_last.is_some(), "--skip-bytes-last", from_records, reads),
