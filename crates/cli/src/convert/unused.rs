@@ -48,8 +48,6 @@ pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
             jobs.iter().any(|job| !matches!(job.from, FromFormat::Record | FromFormat::Edi)),
             "JSON, XML, CSV and columns that it reads",
         ),
-        // Without a copybook, another finding says that one is missing.
-        (args.encoding.is_some(), "--encoding", records || edi || args.copybook.is_empty(), "records or EDI"),
         (args.preserve, "--preserve", records, both),
         (args.skip_bytes_first.is_some(), "--skip-bytes-first", from_records, reads),
         (args.skip_bytes_last.is_some(), "--skip-bytes-last", from_records, reads),

@@ -103,7 +103,7 @@ fn options_without_an_effect_are_refused() {
         ("convert r.dat -c r.cpy -e ascii -o r.parquet", &["--numbers string", "--durability sync"]),
         (
             "convert r.csv -c r.cpy --from csv --to jsonl",
-            &["--absent error", "--framing rdw", "--preserve", "--invalid null", "--trim both", "--encoding cp037"],
+            &["--absent error", "--framing rdw", "--preserve", "--invalid null", "--trim both"],
         ),
         ("convert r.dat -c r.cpy -e ascii --to jsonl", &["--unknown ignore"]),
         (

@@ -225,6 +225,26 @@ fn several_outputs_resume_after_any_stop() {
     assert_eq!(left.len(), 5, "{left:?}");
 }
 
+/// Only the format of the first output was compared, so a resumed run wrote the rest of another output in another format.
+#[test]
+fn a_resumed_run_has_the_formats_of_all_outputs() {
+    let mut run = orders(12_000);
+    let go = |run: &Run, start: Start, stop_at: usize| {
+        let mut conversion = run.conversion(2);
+        let mut checkpoints = Checkpoints::new(run.path("checkpoint"), 7);
+        (checkpoints.every_bytes, checkpoints.start) = (1, start);
+        conversion.checkpoints = Some(checkpoints);
+        conversion.sync_hook = Some(Box::new(StopAt(stop_at, Arc::new(AtomicUsize::new(0)))));
+        conversion.run()
+    };
+    go(&run, Start::Anew, 15).expect_err("the hook stops it");
+    run.targets[1].2 = TargetFormat::Csv(CsvStyle { delimiter: b';', ..CsvStyle::default() });
+    let said = go(&run, Start::Resume, usize::MAX).expect_err("another format").to_string();
+    assert!(said.contains("other settings"), "{said}");
+    run.targets[1].2 = TargetFormat::Csv(CsvStyle::default());
+    go(&run, Start::Resume, usize::MAX).unwrap_or_else(|error| panic!("{error}"));
+}
+
 fn guide(name: &str) -> Arc<GuideDocuments> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi").join(name);
     let set = read_guides(&[path], &Limits::default(), None).unwrap_or_else(|findings| panic!("{findings}"));

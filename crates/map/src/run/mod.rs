@@ -6,6 +6,3 @@ mod eval;
 pub(crate) mod fault;
 mod fold;
 pub(crate) mod mapper;
-
-#[cfg(test)]
-mod kept_tests;
