@@ -210,7 +210,7 @@ fn a_faulty_transaction_over_the_end_of_a_read_is_one_result() {
     let transaction = |n: usize| {
         let po1: String = (0..4_000).map(|line| format!("PO1*{line}*{n}*EA*9.25**VP*A-{line}~\n")).collect();
         // Every other transaction repeats the number of the first.
-        let number = if n % 2 == 0 { n + 1 } else { 1 };
+        let number = if n.is_multiple_of(2) { n + 1 } else { 1 };
         format!("ST*850*{number:04}~\nBEG*00*SA*{n}**20260101~\n{po1}SE*4003*{number:04}~\n")
     };
     let group = |number: usize| {
