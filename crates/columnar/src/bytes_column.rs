@@ -4,6 +4,7 @@ use quayline_core::Run;
 
 use crate::dictionary::Dictionary;
 use crate::plan::TextStore;
+use crate::validity::Validity;
 
 /// Byte strings of one column, either as keys of a dictionary or one after another.
 ///
@@ -45,9 +46,9 @@ impl BytesColumn {
         }
     }
 
-    /// Sets the value at `at`, which is the column's length.
+    /// Sets the value at `at`, which is the column's length. `validity` has the nulls before it.
     #[inline(always)]
-    pub(crate) fn put(&mut self, at: usize, value: Run<'_>) -> Result<(), ColumnFull> {
+    pub(crate) fn put(&mut self, at: usize, value: Run<'_>, validity: &Validity) -> Result<(), ColumnFull> {
         if self.store == TextStore::Interned {
             let (key, new) = self.dictionary.intern(value);
             #[expect(
@@ -56,7 +57,7 @@ impl BytesColumn {
             )]
             set(&mut self.keys, at, key as u16);
             if new && is_varied(&self.dictionary, at + 1) {
-                self.spread(at + 1)?;
+                self.spread(at + 1, validity)?;
             }
             return Ok(());
         }
@@ -103,10 +104,11 @@ impl BytesColumn {
         set(&mut self.ends, at, end as u32);
     }
 
-    /// Converts keys to values. Values that do not fit leave the column as it is.
+    /// Converts keys to values. Values that do not fit leave the column as it is. The key of a null may name a long entry, which is not its value.
     #[cold]
-    fn spread(&mut self, len: usize) -> Result<(), ColumnFull> {
-        let bytes: usize = self.keys[..len].iter().map(|key| value_of(&self.dictionary, *key).len()).sum();
+    fn spread(&mut self, len: usize, validity: &Validity) -> Result<(), ColumnFull> {
+        let valid = self.keys[..len].iter().enumerate().filter(|(at, _)| validity.is_valid(*at));
+        let bytes: usize = valid.map(|(_, key)| self.dictionary.get((*key).into()).len()).sum();
         if bytes > BYTES_MAX {
             return Err(ColumnFull);
         }
@@ -114,7 +116,8 @@ impl BytesColumn {
         let mut dictionary = core::mem::take(&mut self.dictionary);
         self.store = TextStore::Plain;
         for (at, key) in keys[..len].iter().enumerate() {
-            self.append(at, value_of(&dictionary, *key));
+            let value = if validity.is_valid(at) { dictionary.get((*key).into()) } else { Run::from(&[][..]) };
+            self.append(at, value);
         }
         dictionary.clear();
         self.keys = keys;
@@ -151,11 +154,6 @@ impl BytesColumn {
             TextStore::Plain => len * 4 + self.bytes.len(),
         }
     }
-}
-
-/// Returns the value of a key. Only the place holder of a null may name no entry.
-fn value_of(dictionary: &Dictionary, key: u16) -> Run<'_> {
-    if usize::from(key) < dictionary.len() { dictionary.get(key.into()) } else { Run::from(&[][..]) }
 }
 
 /// Returns true if the first `len` values have too few repetitions for a dictionary to pay. Call it after each new distinct value, since the
@@ -243,22 +241,41 @@ mod tests {
     fn varied_values_make_a_column_plain_and_keep_their_order() {
         let mut column = BytesColumn::new(TextStore::Interned);
         let mut expected = Vec::new();
+        let mut validity = Validity::default();
+        validity.set_null(0);
         column.put_empty(0);
         expected.push(String::new());
         for n in 0..5000 {
             let value = format!("value {}", n % 3000);
-            column.put(expected.len(), value.as_bytes().into()).unwrap();
+            column.put(expected.len(), value.as_bytes().into(), &validity).unwrap();
             expected.push(value);
         }
         assert!(matches!(column.values(5001), BytesValues::Plain { .. }));
         column.truncate(4000);
-        column.put(4000, b"last"[..].into()).unwrap();
+        column.put(4000, b"last"[..].into(), &validity).unwrap();
         expected.truncate(4000);
         expected.push("last".to_owned());
-        // The place holder of the null in front is whatever key 0 names.
-        assert_eq!(strings(&column, 4001)[1..], expected[1..]);
+        assert_eq!(strings(&column, 4001), expected);
         column.clear();
         assert!(matches!(column.values(0), BytesValues::Interned { .. }));
+    }
+
+    /// The keys of nulls named the first value, so many nulls and one long value took memory for a copy of the value at each null.
+    #[test]
+    fn nulls_take_no_copies_of_the_first_value() {
+        let mut column = BytesColumn::new(TextStore::Interned);
+        let mut validity = Validity::default();
+        column.put(0, b"x".repeat(60_000)[..].into(), &validity).unwrap();
+        for at in 1..17_000 {
+            validity.set_null(at);
+            column.put_empty(at);
+        }
+        for at in 17_000..20_000 {
+            column.put(at, b"y".repeat(at - 16_990)[..].into(), &validity).unwrap();
+        }
+        assert!(matches!(column.values(20_000), BytesValues::Plain { .. }));
+        assert!(column.memory(20_000) < 6 << 20, "{}", column.memory(20_000));
+        assert_eq!(column.values(20_000).iter().nth(16_999), Some(&[][..]));
     }
 
     #[test]
@@ -267,7 +284,8 @@ mod tests {
         let mut random = 1u64;
         for n in 0..50_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            column.put(n, format!("{}", (random >> 33) % 3000).as_bytes().into()).unwrap();
+            let value = format!("{}", (random >> 33) % 3000);
+            column.put(n, value.as_bytes().into(), &Validity::default()).unwrap();
         }
         assert!(matches!(column.values(50_000), BytesValues::Interned { dictionary, .. } if dictionary.len() == 3000));
     }

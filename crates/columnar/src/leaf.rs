@@ -64,8 +64,8 @@ impl Leaf {
             Some(LeafKind::Bool) => Store::Bool(Vec::new()),
             Some(LeafKind::Text) => Store::Text(BytesColumn::new(text)),
             Some(LeafKind::Bytes) => Store::Bytes(BytesColumn::new(text)),
-            Some(LeafKind::Moment(Moment::Date)) => Store::Int32(Numbers::integers(10, 1 << 31)),
-            Some(LeafKind::Moment(Moment::Timestamp)) => Store::Int64(Numbers::integers(19, u64::MAX)),
+            Some(LeafKind::Moment(Moment::Date)) => Store::Int32(Numbers::moments(10)),
+            Some(LeafKind::Moment(Moment::Timestamp)) => Store::Int64(Numbers::moments(19)),
         };
         let moment = match kind {
             Some(LeafKind::Moment(moment)) => Some(moment),
@@ -78,7 +78,9 @@ impl Leaf {
     #[inline(always)]
     pub(crate) fn put(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
         let done = match (&mut self.store, value) {
-            (Store::Text(column), Value::Ascii(run)) => column.put(at, run).map_err(|_| Reason::TooMuch),
+            (Store::Text(column), Value::Ascii(run)) => {
+                column.put(at, run, &self.validity).map_err(|_| Reason::TooMuch)
+            }
             (Store::Int32(numbers), value) => numbers.put(at, value),
             (Store::Int64(numbers), value) => numbers.put(at, value),
             (Store::Int128(numbers), value) => numbers.put(at, value),
@@ -181,8 +183,8 @@ impl Leaf {
                 };
                 set(values, at, truth);
             }
-            Store::Text(column) => put_text(column, at, value)?,
-            Store::Bytes(column) => put_bytes(column, at, value)?,
+            Store::Text(column) => put_text(column, at, value, &self.validity)?,
+            Store::Bytes(column) => put_bytes(column, at, value, &self.validity)?,
         }
         Ok(())
     }
@@ -303,6 +305,11 @@ impl<T: Unscaled> Numbers<T> {
         Numbers { digits: T::DIGITS, limit, ..Numbers::new(Precision { digits, scale: 0 }) }
     }
 
+    /// Returns the bounds of days or microseconds. No number of a document is one: the quick way refuses all, and texts take the exact conversion.
+    fn moments(digits: u8) -> Self {
+        Numbers { digits: 0, scale: i16::MAX, limit: 0, ..Numbers::new(Precision { digits, scale: 0 }) }
+    }
+
     /// Converts the common cases; an error means that the value needs the exact conversion.
     #[inline(always)]
     fn put(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
@@ -385,15 +392,15 @@ fn moment_of(moment: Moment, value: Value<'_>) -> Result<i64, Reason> {
 }
 
 #[inline]
-fn put_text(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(), Reason> {
+fn put_text(column: &mut BytesColumn, at: usize, value: Value<'_>, validity: &Validity) -> Result<(), Reason> {
     let text = match value {
         Value::Text(run) => {
             if !run.bytes().is_ascii() {
                 core::str::from_utf8(run.bytes()).map_err(|_| Reason::Utf8)?;
             }
-            return column.put(at, run).map_err(|_| Reason::TooMuch);
+            return column.put(at, run, validity).map_err(|_| Reason::TooMuch);
         }
-        Value::Ascii(run) => return column.put(at, run).map_err(|_| Reason::TooMuch),
+        Value::Ascii(run) => return column.put(at, run, validity).map_err(|_| Reason::TooMuch),
         Value::Bytes(bytes) => quayline_core::hex(bytes),
         Value::Raw(bytes) => format!("0x{}", quayline_core::hex(bytes)),
         Value::Bool(truth) => truth.to_string(),
@@ -401,25 +408,49 @@ fn put_text(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(),
         Value::Float64(x) => x.to_string(),
         value => number_text(value),
     };
-    column.put(at, text.as_bytes().into()).map_err(|_| Reason::TooMuch)
+    column.put(at, text.as_bytes().into(), validity).map_err(|_| Reason::TooMuch)
 }
 
-fn put_bytes(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(), Reason> {
+fn put_bytes(column: &mut BytesColumn, at: usize, value: Value<'_>, validity: &Validity) -> Result<(), Reason> {
     let bytes = match value {
-        Value::Bytes(bytes) | Value::Raw(bytes) => return column.put(at, bytes.into()).map_err(|_| Reason::TooMuch),
+        Value::Bytes(bytes) | Value::Raw(bytes) => {
+            return column.put(at, bytes.into(), validity).map_err(|_| Reason::TooMuch);
+        }
         Value::Text(run) | Value::Ascii(run) => {
             quayline_core::from_hex(run.bytes().strip_prefix(b"0x").unwrap_or(run.bytes()))
                 .ok_or(Reason::Mismatch("text that is not pairs of hexadecimal digits"))?
         }
         _ => return Err(Reason::Mismatch("a number or truth value")),
     };
-    column.put(at, bytes[..].into()).map_err(|_| Reason::TooMuch)
+    column.put(at, bytes[..].into(), validity).map_err(|_| Reason::TooMuch)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use quayline_core::{Decimal, Digits};
+
+    /// A number in a column of dates was taken as days since 1970, and one in a column of timestamps as microseconds.
+    #[test]
+    fn numbers_are_not_dates() {
+        for (moment, text) in [(Moment::Date, &b"2026-01-31"[..]), (Moment::Timestamp, b"2026-01-31T12:30:00")] {
+            let mut leaf = Leaf::new(Some(LeafKind::Moment(moment)), TextStore::Plain);
+            leaf.put(0, Value::Text(text.into())).unwrap();
+            let digits = |digits: &'static [u8]| Digits { digits: digits.into(), negative: false, scale: 0 };
+            let numbers = [
+                Value::Int(20260131, 0),
+                Value::Int(0, i16::MAX),
+                Value::Decimal(Decimal { unscaled: 7, scale: 0 }),
+                Value::Digits(digits(b"20260131")),
+                Value::Digits(digits(b"")),
+            ];
+            for (value, at) in numbers.into_iter().zip(1..) {
+                assert!(matches!(leaf.put(at, value), Err(Reason::Mismatch("another value"))), "{value:?}");
+                assert!(!leaf.validity.is_valid(at));
+            }
+            assert!(leaf.validity.is_valid(0));
+        }
+    }
 
     #[test]
     fn numbers_have_a_plain_text() {

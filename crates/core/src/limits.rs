@@ -27,7 +27,7 @@ pub struct Limits {
     pub copybook_bytes_max: usize,
     /// Bytes of a guide with everything that it includes. Default 64 MiB: all of one X12 version has about 5 MB.
     pub guide_bytes_max: usize,
-    /// Keys of CSV documents of several rows that are remembered, to find those that come back. Default 1,000,000, which take 16 MiB.
+    /// Keys of CSV documents of several rows that are remembered, to find those that come back. Default 1,048,576, which take 16 MiB.
     pub groups_max: usize,
     /// Bytes of one text that a map makes. Default 16 MiB, as a record: no target holds more.
     pub map_text_bytes_max: usize,
@@ -102,7 +102,7 @@ impl Default for Limits {
             copy_depth_max: 64,
             copybook_bytes_max: 16 << 20,
             guide_bytes_max: 64 << 20,
-            groups_max: 1_000_000,
+            groups_max: 1 << 20,
             map_text_bytes_max: 16 << 20,
         }
     }
@@ -111,6 +111,23 @@ impl Default for Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The bound of keys was 1,000,000, and the reference said 1,048,576.
+    #[test]
+    fn defaults_are_those_of_the_reference() {
+        let reference = include_str!("../../../docs/reference/limits.md");
+        let mut limits = Limits::default();
+        for name in Limits::NAMES {
+            let named = format!("`{name}`");
+            let row = reference.lines().map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+            let row = row.into_iter().find(|cells| cells.get(3).is_some_and(|cell| cell.contains(&named)));
+            let cell = row.unwrap_or_else(|| panic!("{name} has a row"))[2].to_owned();
+            let (digits, unit) = cell.split_once(' ').unwrap_or((&cell, ""));
+            let number: usize = digits.replace(',', "").parse().expect("a number");
+            let unit = if unit == "MiB" { 1 << 20 } else { 1 };
+            assert_eq!(*limits.by_name(name).expect("it is named"), number * unit, "{name}");
+        }
+    }
 
     #[test]
     fn every_bound_has_a_name_of_its_own() {

@@ -1,5 +1,7 @@
 //! CSV samples: a header, and rows below it.
 
+use std::collections::HashSet;
+
 use quayline_core::Findings;
 
 use crate::seen::Seen;
@@ -37,6 +39,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
     let Some(header) = row(text, &mut at, sign) else {
         return Err(wrong(name, text, 0, "the sample is empty", "name a file that holds something"));
     };
+    check_header(name, text, &header)?;
     let mut rows = 0;
     loop {
         let start = at;
@@ -58,13 +61,29 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
         root.times += 1;
         root.groups += 1;
         for (name, cell) in header.iter().zip(&cells) {
-            let member = root.member(name.trim());
+            let member = root.member(name);
             // An empty cell is not a value.
             if !cell.is_empty() {
                 member.text(cell);
             }
         }
     }
+}
+
+/// Refuses a header that a reader refuses: every column has a name of its own. Blanks around a name are part of it.
+fn check_header(name: &str, text: &str, header: &[String]) -> Result<(), Findings> {
+    let hint = "give each column a name of its own in the first row";
+    let mut known = HashSet::new();
+    for (column, cell) in header.iter().enumerate() {
+        if cell.is_empty() {
+            return Err(wrong(name, text, 0, format!("column {} of the header has no name", column + 1), hint));
+        }
+        if !known.insert(cell) {
+            let message = format!("column {} of the header has the name of a column before it", column + 1);
+            return Err(wrong(name, text, 0, message, hint));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the cells of the row at `at` and moves `at` after it.

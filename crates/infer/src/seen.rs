@@ -104,7 +104,7 @@ impl Seen {
         &mut members.all[place].1
     }
 
-    /// Records a text of a format in which every value is text.
+    /// Records a text of a format in which every value is text. Readers take a number, a truth value or a day only without white space around it.
     pub(crate) fn text(&mut self, text: &str) {
         self.times += 1;
         let leaf = &mut self.leaf;
@@ -116,17 +116,16 @@ impl Seen {
         leaf.shortest = if leaf.texts == 0 { chars } else { leaf.shortest.min(chars) };
         leaf.longest = leaf.longest.max(chars);
         leaf.texts += 1;
-        let trimmed = text.trim();
-        if let Some((whole, scale, negative)) = plain_number(trimmed)
-            && !leading_zero(trimmed)
+        if let Some((whole, scale, negative)) = plain_number(text)
+            && !leading_zero(text)
         {
             leaf.like_numbers += 1;
             leaf.whole = leaf.whole.max(whole);
             leaf.scale = leaf.scale.max(scale);
             leaf.negative |= negative;
         }
-        leaf.like_bools += u64::from(matches!(trimmed, "true" | "false"));
-        leaf.like_days += u64::from(is_day(trimmed));
+        leaf.like_bools += u64::from(matches!(text, "true" | "false"));
+        leaf.like_days += u64::from(is_day(text));
     }
 
     /// Records the text of an element. White space around it is not part of a number or a code, but a reader keeps it.

@@ -76,8 +76,10 @@ fn begin(tag: &BytesStart<'_>) -> (String, Element) {
     for attribute in tag.attributes().with_checks(false).flatten() {
         let name = attribute.key.as_ref();
         let known = name.starts_with("xmlns") || name.starts_with("xml:") || name.starts_with("xsi:");
-        if !known && names.insert(name.to_owned()) {
-            element.attributes.push((name.to_owned(), attribute.value.to_string()));
+        // As the reader, by the name without its prefix.
+        let local = name.split_once(':').map_or(name, |(_, local)| local);
+        if !known && names.insert(local.to_owned()) {
+            element.attributes.push((local.to_owned(), attribute.value.to_string()));
         }
     }
     (AsRef::<str>::as_ref(&local).to_owned(), element)

@@ -125,7 +125,7 @@ impl MapPlan {
                     let node = self.scopes[usize::from(over.scope)].node;
                     self.explain_block(&self.blocks[over.body as usize], node, indent + 1, output, out);
                 }
-                Op::Filter(_) => line(out, indent, "leave it out unless the condition holds"),
+                Op::Filter { .. } => line(out, indent, "leave it out unless the condition holds"),
                 Op::Take(_) => {}
                 Op::Skip => line(out, indent, "leave it out"),
                 Op::Drop { statement } => line(out, indent, &self.step(*statement, "drop the document")),

@@ -237,6 +237,8 @@ pub(crate) struct PickPlan {
     pub(crate) slot: Option<u32>,
     /// Lexical cursors that the condition reads, to be set before it is tried while reading.
     pub(crate) outer: Vec<CursorId>,
+    /// The first statement with the choice, for findings of its condition.
+    pub(crate) statement: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -331,7 +333,10 @@ pub(crate) enum Op {
     },
     Loop(LoopId),
     /// Omits the occurrence unless this condition holds.
-    Filter(ExprId),
+    Filter {
+        expr: ExprId,
+        statement: u32,
+    },
     Take(u16),
     /// The occurrence is left out.
     Skip,

@@ -156,7 +156,7 @@ stored!(enum Expr {
 });
 stored!(enum FloatOp { 0 Add, 1 Subtract, 2 Multiply, 3 Divide });
 stored!(enum Direction { 0 Forward, 1 Back });
-stored!(struct PickPlan { owner, cursor, scope, select, slot, outer });
+stored!(struct PickPlan { owner, cursor, scope, select, slot, outer, statement });
 stored!(enum PickSelect { 0 Index(number), 1 Last, 2 Where(condition) });
 stored!(enum FoldOp { 0 Count, 1 Sum, 2 Min, 3 Max, 4 Any, 5 All, 6 Join });
 stored!(struct FoldPlan { op, owner, levels, filter, value, separator, order, slot, outer, statement });
@@ -165,7 +165,7 @@ stored!(struct Block { code, ready });
 stored!(enum Opening { 0 Document, 1 Group, 2 List, 3 Occurrence });
 stored!(enum Op {
     0 Open { what, output, node }, 1 Close, 2 Touch, 3 Emit { target, expr }, 4 Copy { target, cursor, slot },
-    5 Set { var, expr, statement }, 6 Unless { var, arm, to }, 7 Loop(inner), 8 Filter(condition), 9 Skip, 10 Drop { statement },
+    5 Set { var, expr, statement }, 6 Unless { var, arm, to }, 7 Loop(inner), 8 Filter { expr, statement }, 9 Skip, 10 Drop { statement },
     11 Raise { statement }, 12 Envelope { name, expr, statement }, 13 Record { recording, output }, 14 EndRecord,
     15 Replay { recording, list }, 16 Take(limit),
 });

@@ -33,6 +33,7 @@ use crate::block_reader::{BlockRead, BlockReader};
 use crate::codes;
 use crate::csv_header::read_csv_header;
 use crate::error::PipelineError;
+use crate::lot::FINDINGS_A_LOT;
 use crate::reject::RejectForm;
 use crate::source_head::SourceHead;
 use crate::unit::Pipeline;
@@ -337,6 +338,9 @@ struct Interchanges<'p> {
     number: u64,
     /// Results not yet returned: the bytes of a document, or its findings.
     found: VecDeque<(DocumentPlace, Result<Vec<u8>, Findings>)>,
+    /// Errors that belong to the open document, or between the last document and the next. Only the next document decides, so that the results do not
+    /// depend on where a read ends.
+    early: Vec<Finding>,
     /// Position of the last copy of the reader, and the number of documents returned since.
     kept: DocumentsPlace,
     given: u64,
@@ -363,6 +367,7 @@ impl<'p> Interchanges<'p> {
             is_at_end: false,
             number: from.next,
             found: VecDeque::new(),
+            early: Vec::new(),
             kept: DocumentsPlace { given: 0, ..from.clone() },
             given: 0,
         }
@@ -390,10 +395,10 @@ impl<'p> Interchanges<'p> {
         }
     }
 
-    /// Copies the reader if it is between two documents and all results were returned.
+    /// Copies the reader if it is between two documents and all results were returned, including errors before the next document.
     fn keep_place(&mut self) {
         let at = self.base + self.passed as u64;
-        if at == self.kept.offset {
+        if at == self.kept.offset || !self.early.is_empty() {
             return;
         }
         if let Some(state) = self.reader.state() {
@@ -413,31 +418,30 @@ impl<'p> Interchanges<'p> {
         let mut pass = self.reader.over(&self.bytes[self.passed..], end);
         loop {
             let step = pass.skip();
-            let mut wrong = Vec::new();
             for fault in pass.take_faults() {
                 let mut finding = fault.finding(Some(&self.name));
                 finding.place.record = Some(RecordNumber(self.number));
-                if finding.severity == Severity::Error {
-                    wrong.push(finding);
+                if finding.severity == Severity::Error && self.early.len() < FINDINGS_A_LOT {
+                    self.early.push(finding);
                 }
             }
             match step {
                 DocumentStep::Document { from, to, is_transaction, errors, .. } => {
                     let place = DocumentPlace { number: RecordNumber(self.number), offset: from };
                     // Faults before the document, for example of a group, do not belong to the document.
-                    if errors == 0 && !wrong.is_empty() {
-                        self.found.push_back((place, Err(Findings(core::mem::take(&mut wrong)))));
+                    if errors == 0 && !self.early.is_empty() {
+                        self.found.push_back((place, Err(Findings(core::mem::take(&mut self.early)))));
                     }
                     let range = (from.0.saturating_sub(self.base), to.0.saturating_sub(self.base));
                     let range = usize::try_from(range.0).unwrap_or(0)..usize::try_from(range.1).unwrap_or(0);
                     let raw = self.bytes.get(range).unwrap_or_default();
-                    let found = if wrong.is_empty() {
+                    let found = if errors == 0 {
                         let (mut writer, mut document) = (ExcerptWriter::new(), Vec::with_capacity(raw.len() + 512));
                         writer.add(&pass.surroundings(), is_transaction, raw, &mut document);
                         writer.finish(&mut document);
                         Ok(document)
                     } else {
-                        Err(Findings(wrong))
+                        Err(Findings(core::mem::take(&mut self.early)))
                     };
                     self.found.push_back((place, found));
                     self.number += 1;
@@ -449,10 +453,10 @@ impl<'p> Interchanges<'p> {
                 DocumentStep::NeedMore | DocumentStep::Done => {
                     self.is_at_end = step == DocumentStep::Done;
                     self.needs_more = true;
-                    if !wrong.is_empty() {
+                    if self.is_at_end && !self.early.is_empty() {
                         let offset = ByteOffset(self.base + (self.passed + pass.consumed()) as u64);
                         let place = DocumentPlace { number: RecordNumber(self.number), offset };
-                        self.found.push_back((place, Err(Findings(wrong))));
+                        self.found.push_back((place, Err(Findings(core::mem::take(&mut self.early)))));
                     }
                     break;
                 }

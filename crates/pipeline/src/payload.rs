@@ -31,6 +31,8 @@ pub struct Payload {
     pub names: Vec<String>,
     /// The keys of documents of several rows that have keys.
     pub keys: Option<KeySpan>,
+    /// True if a document was taken out again, so the keys of this output and the next are not comparable.
+    pub keys_unknown: bool,
 }
 
 /// Output that a columnar writer takes.
@@ -81,6 +83,7 @@ impl Payload {
         self.cuts.clear();
         self.names.clear();
         self.keys = None;
+        self.keys_unknown = false;
         self.more.iter_mut().for_each(Payload::clear);
     }
 

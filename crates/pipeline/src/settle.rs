@@ -417,7 +417,9 @@ fn write_drafts(
 
 /// Leaves ranges of a payload out; they do not overlap and rise.
 fn without(payload: &mut Payload, dropped: &[Range<u64>], files: &dyn SpoolFiles) -> io::Result<()> {
+    // Which keys are left is not known. The last key of the file is not that of the document before the next one.
     payload.keys = None;
+    payload.keys_unknown = true;
     let in_front = payload.front.as_ref().map_or(0, Spool::len);
     if let Some(mut front) = payload.front.take() {
         let mut kept = Spool::default();

@@ -729,6 +729,9 @@ impl OutputBuffer {
             }));
             return Ok(());
         }
+        if core::mem::take(&mut payload.keys_unknown) {
+            self.key = None;
+        }
         if let Some(keys) = payload.keys.take() {
             keys.follow(&mut self.key).map_err(|fault| fault.finding())?;
         }

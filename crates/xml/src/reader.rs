@@ -489,6 +489,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             };
             sent.push(child);
             match attribute.normalized_value(XmlVersion::Implicit1_0) {
+                Ok(value) if text::find_forbidden(&value).is_some() => {
+                    self.fault(XmlFaultKind::Syntax(Syntax::Character), at, Some((child, None)));
+                }
                 Ok(value) => {
                     let escaped = marks.escaped_fields.contains(&child);
                     self.send(child, None, &Marks { escaped, ..Marks::default() }, (&value, None), at)
@@ -834,8 +837,15 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     }
 
     fn check_reference(&mut self, attribute: &Attribute<'_>, at: usize) {
-        if attribute.value.contains('&') && attribute.normalized_value(XmlVersion::Implicit1_0).is_err() {
-            self.fault(XmlFaultKind::Entity, at, None);
+        if !attribute.value.contains('&') {
+            return;
+        }
+        match attribute.normalized_value(XmlVersion::Implicit1_0) {
+            Err(_) => self.fault(XmlFaultKind::Entity, at, None),
+            Ok(value) if text::find_forbidden(&value).is_some() => {
+                self.fault(XmlFaultKind::Syntax(Syntax::Character), at, None);
+            }
+            Ok(_) => {}
         }
     }
 

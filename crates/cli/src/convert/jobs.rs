@@ -253,16 +253,20 @@ impl Job {
         })
     }
 
-    /// Turns the job into that of one record type, whose files have its name.
-    pub(crate) fn of_type(&mut self, name: &str) {
+    /// Returns the output and rejects of one record type, which have its name.
+    pub(crate) fn files_of_type(&self, name: &str) -> (Option<PathBuf>, Option<PathBuf>) {
         let named = |path: &PathBuf| {
             let file = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             let (stem, rest) =
                 file.split_once('.').map_or((file, String::new()), |(stem, rest)| (stem, format!(".{rest}")));
             path.with_file_name(format!("{stem}-{name}{rest}"))
         };
-        self.output = self.output.as_ref().map(named);
-        self.rejects = self.rejects.as_ref().map(named);
+        (self.output.as_ref().map(named), self.rejects.as_ref().map(named))
+    }
+
+    /// Turns the job into that of one record type.
+    pub(crate) fn of_type(&mut self, name: &str) {
+        (self.output, self.rejects) = self.files_of_type(name);
         self.checkpoint = None;
     }
 

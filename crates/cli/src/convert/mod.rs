@@ -48,6 +48,7 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut exit = Exit::Done;
     let types = if args.by_type { definitions::types(args)?.into_iter().map(Some).collect() } else { vec![None] };
+    keep_types_apart(args, types.iter().flatten().map(|only| only.name.as_str()), ends)?;
     for only in types {
         let mut jobs = jobs(args, ends)?;
         if let Some(only) = &only {
@@ -70,6 +71,23 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
         }
     }
     Ok(exit)
+}
+
+/// Refuses record types and inputs whose files have one name: `orders-OLD` of type `CUST` and `orders` of type `OLD-CUST`.
+fn keep_types_apart<'t>(args: &ConvertArgs, types: impl Iterator<Item = &'t str>, ends: &Ends<'_>) -> Result<(), Stop> {
+    if !args.by_type {
+        return Ok(());
+    }
+    let jobs = jobs(args, ends)?;
+    check_by_type(args, &jobs)?;
+    let mut apart = Apart::default();
+    for name in types {
+        for job in &jobs {
+            let (output, rejects) = job.files_of_type(name);
+            output.iter().chain(&rejects).try_for_each(|path| apart.writes(path))?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses runs that would overwrite their inputs, their definitions or their own output.

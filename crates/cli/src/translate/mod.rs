@@ -2,6 +2,7 @@
 
 mod acknowledge;
 mod outputs;
+mod unused;
 mod world;
 
 use std::fs;
@@ -73,6 +74,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     let several = inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
     let wanted = Wanted::read(args, &map)?;
     let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
+    unused::refuse(args, &map, &jobs)?;
     keep_apart(args, &map, &jobs)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let kept = match jobs.first() {
@@ -92,8 +94,9 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
         let trace = trace.clone();
         let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, coverage, console, ends };
         let mut exit = Exit::Done;
-        for job in jobs {
-            match shared.translate(&job)? {
+        for (number, job) in jobs.iter().enumerate() {
+            shared.world.set_unit(world::of_input(&shared.world, number));
+            match shared.translate(job)? {
                 Exit::Done => {}
                 Exit::Rejected => exit = Exit::Rejected,
                 other => return Ok(other),

@@ -210,6 +210,11 @@ impl Outputs {
         })
     }
 
+    /// Returns the formats to write, one for each target.
+    pub(super) fn formats(&self) -> impl Iterator<Item = ToFormat> {
+        self.places.iter().map(|place| place.to)
+    }
+
     /// Files that documents go to.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         self.places.iter().filter_map(|place| place.file.as_deref())

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quayline_batch::FunctionProgram;
 use quayline_map::MapPlan;
-use quayline_pipeline::{CsvTable, FunctionSource, World};
+use quayline_pipeline::{CsvTable, FunctionSource, UnitWorld, World};
 use quayline_project::LookupTable;
 
 use crate::args::TranslateArgs;
@@ -14,6 +14,13 @@ use crate::exit::{Stop, argument, once_each};
 /// Encodes time and id seed for checkpoints, so that a resumed run uses those of its beginning.
 pub(super) fn kept(world: &World) -> Vec<u8> {
     [world.now.to_le_bytes(), world.seed.to_le_bytes()].concat()
+}
+
+/// Returns the world of input `number`, from 0, whose ids differ from those of the inputs before it; `None` for the first, which has that of the run.
+pub(super) fn of_input(world: &World, number: usize) -> Option<UnitWorld> {
+    // An odd factor, so that the seeds of inputs differ in many bits.
+    let seed = world.seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (number > 0).then(|| UnitWorld { now: world.now, seed, envelope: Vec::new() })
 }
 
 /// Decodes time and id seed of a checkpoint.

@@ -101,7 +101,11 @@ fn options_without_an_effect_are_refused() {
             ],
         ),
         ("convert r.dat -c r.cpy -e ascii -o r.parquet", &["--numbers string", "--durability sync"]),
-        ("convert r.csv -c r.cpy --from csv --to jsonl", &["--absent error", "--framing rdw", "--preserve"]),
+        (
+            "convert r.csv -c r.cpy --from csv --to jsonl",
+            &["--absent error", "--framing rdw", "--preserve", "--invalid null", "--trim both"],
+        ),
+        ("convert r.dat -c r.cpy -e ascii --to jsonl", &["--unknown ignore"]),
         (
             "convert o.x12 --to jsonl",
             &[
@@ -114,6 +118,11 @@ fn options_without_an_effect_are_refused() {
                 "--source-file F",
                 "--output-level guide",
                 "--skip-bytes-first 1",
+                "--invalid null",
+                "--blank null",
+                "--low-values null",
+                "--trim both",
+                "--unknown ignore",
             ],
         ),
     ] {

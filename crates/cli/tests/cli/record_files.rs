@@ -70,6 +70,19 @@ fn each_record_type_becomes_a_file_of_its_own() {
     assert!(ran.code(2).err().contains("no record type has a field `SKUU`"), "{}", ran.err());
 }
 
+/// The output of one input replaced that of another if the name of a type ends the name of a file.
+#[test]
+fn files_of_two_types_never_have_one_name() {
+    let types = TYPES.replace("record = \"CUSTOMER\"", "record = \"CUSTOMER\"\nrename = \"CUST\"");
+    let types = types.replace("record = \"ORDER-LINE\"", "record = \"ORDER-LINE\"\nrename = \"OLD-CUST\"");
+    let world = world(&types);
+    world.write("in-OLD.dat", world.read("in.dat"));
+    std::fs::create_dir(world.path("out")).expect("a folder");
+    let ran = world.run(&format!("convert in.dat in-OLD.dat {BOTH} -o out --to jsonl --by-type"));
+    assert!(ran.code(2).err().contains("in-OLD-CUST.jsonl would be written twice"), "{}", ran.err());
+    assert_eq!(std::fs::read_dir(world.path("out")).expect("the folder").count(), 0);
+}
+
 #[test]
 fn a_record_carries_its_number_and_file_in_every_format_and_back() {
     let world = world("record-number = \"no\"\nsource-file = \"from\"\n");

@@ -737,3 +737,47 @@ fn layouts_name_policies_for_values() {
     let err = world.run("translate in.dat -m fixed.qmap --to jsonl").code(2).err();
     assert!(err.contains("`short` says nothing of a layout of kind csv"), "{err}");
 }
+
+/// Options that do not apply to the map's source or targets were ignored.
+#[test]
+fn options_without_an_effect_are_refused() {
+    let world = orders();
+    world.write("claims.qmap", CLAIMS).write("claim.shape", CLAIM);
+    let rows =
+        "translate -m orders.qmap orders.csv --output order=o.jsonl --output log=log.csv --lookup buyers=buyers.csv";
+    let edi = "translate -m claims.qmap claims.x12 --to csv";
+    for (run, options) in [
+        (
+            rows,
+            &["--from-framing rdw", "--to-framing rdw", "--from-encoding cp037", "--strict", "--level envelope"][..],
+        ),
+        (edi, &["--from-framing rdw", "--to-framing rdw", "--numbers string", "--unknown ignore"]),
+    ] {
+        for option in options {
+            let ran = world.run(&format!("{run} {option}"));
+            let name = option.split(' ').next().expect("a name");
+            let said = format!("error[CLI-003]: {name} has no effect on this run, because it applies to ");
+            assert!(ran.code(2).err().contains(&said), "{run} {option}: {}", ran.err());
+        }
+    }
+    world.run(&format!("{rows} --numbers string --unknown ignore --rejects r")).code(1);
+    world.run(&format!("{edi} --level guide --envelope desk=7")).code(0);
+}
+
+/// The same documents in two inputs had the same ids.
+#[test]
+fn ids_differ_between_the_inputs_of_a_run() {
+    let world = claims();
+    let map = CLAIMS.replace("  at = envelope.desk\n", "  at = new-id()\n");
+    world.write("claims.qmap", map).write("again.x12", world.read("claims.x12"));
+    let run = "translate -m claims.qmap claims.x12 again.x12 --to csv --now 2026-01-31";
+    let first = world.run(run);
+    let out = first.code(0).out();
+    let ids: std::collections::BTreeSet<&str> =
+        out.lines().filter_map(|line| line.rsplit(',').next()).filter(|id| id.len() == 36).collect();
+    assert_eq!(ids.len(), 4, "{out}");
+    assert_eq!(world.run(run).code(0).out(), out, "a fixed time gives the same ids");
+    // One input has the ids that it had before.
+    let alone = world.run("translate -m claims.qmap claims.x12 --to csv --now 2026-01-31");
+    assert!(out.starts_with(&alone.code(0).out()), "{out}");
+}

@@ -262,6 +262,9 @@ impl TextOutput {
             let all = 0..payload.cuts.len();
             return folder.write(payload, all);
         }
+        if core::mem::take(&mut payload.keys_unknown) {
+            self.key = None;
+        }
         if let Some(keys) = payload.keys.take() {
             keys.follow(&mut self.key).map_err(|fault| fault.finding())?;
         }

@@ -742,15 +742,16 @@ const STATES_LAYOUT: u8 = 2;
 /// for a resume.
 fn plan_hash(conversion: &Conversion, definitions: u64) -> u64 {
     let rejects = matches!(conversion.rejects, Rejects::File { .. });
-    let target = match &conversion.target.format {
+    let format = |target: &Target| match &target.format {
         TargetFormat::Edi(options) => TargetFormat::Edi(EdiWriterOptions { guides: None, ..options.clone() }),
         other => other.clone(),
     };
+    let formats: Vec<TargetFormat> = targets(conversion).map(format).collect();
     let settings = format!(
         "{} {STATES_LAYOUT} {:?} {:?} {rejects} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         conversion.source.format,
-        target,
+        formats,
         conversion.limits,
         ends(conversion).block_bytes(),
     );

@@ -209,6 +209,21 @@ fn a_carriage_return_that_becomes_data_is_a_warning() {
     }
 }
 
+/// A record that begins a document of nested types was counted twice, as the end of the document before it too.
+#[test]
+fn records_of_nested_types_are_counted_once() {
+    let copybook = "\n       01 HEAD.\n          05 KIND PIC X.\n          05 ID PIC X(8).\n       01 LINE.\n          05 KIND PIC X.\n          05 A PIC X(8).\n";
+    let interface = "exclude = [\"KIND\"]\n[records]\nby = \"KIND\"\n[[records.type]]\nrecord = \"HEAD\"\nvalue = \"H\"\n[[records.type]]\nrecord = \"LINE\"\nrename = \"lines\"\nvalue = \"L\"\nparent = \"HEAD\"\n";
+    let file = quayline_project::InterfaceFile::parse("test.toml", interface).expect("an interface");
+    let charset = quayline_charset::Charset::by_name("ascii").expect("known");
+    let schema = quayline_project::Schema::compile(&layouts(copybook), &file, &Default::default(), charset);
+    let kit =
+        Kit::new(Arc::new(schema.expect("a schema")), b"H1\r\nLa\r\nH2\r\nLb\r\nH3\r\n", records("lines"), jsonl());
+    let report = kit.ok();
+    let said: Vec<String> = report.repeated.iter().map(ToString::to_string).collect();
+    assert!(said.len() == 1 && said[0].contains("5 lines end in CR"), "{said:?}");
+}
+
 /// Lines of LF only were joined to the next one in a file of CR LF, and nothing said that there were fewer records.
 #[test]
 fn a_line_feed_that_becomes_data_is_a_warning() {

@@ -16,7 +16,9 @@ use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_map::{Absent, MapSpec, NoFiles, Options, Output as MapOutput, SourceOrder, compile};
 use quayline_pipeline::World;
 use quayline_project::csv::CsvStyle;
-use quayline_project::{EdiRead, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
+use quayline_project::{
+    EdiRead, JsonRead, JsonWrite, Schema, ShapeFile, ShapeOptions, SourceFormat, TargetFormat, read_guides,
+};
 
 /// A run with a map in a separate folder.
 struct Run {
@@ -223,6 +225,26 @@ fn several_outputs_resume_after_any_stop() {
     assert_eq!(left.len(), 5, "{left:?}");
 }
 
+/// Only the format of the first output was compared, so a resumed run wrote the rest of another output in another format.
+#[test]
+fn a_resumed_run_has_the_formats_of_all_outputs() {
+    let mut run = orders(12_000);
+    let go = |run: &Run, start: Start, stop_at: usize| {
+        let mut conversion = run.conversion(2);
+        let mut checkpoints = Checkpoints::new(run.path("checkpoint"), 7);
+        (checkpoints.every_bytes, checkpoints.start) = (1, start);
+        conversion.checkpoints = Some(checkpoints);
+        conversion.sync_hook = Some(Box::new(StopAt(stop_at, Arc::new(AtomicUsize::new(0)))));
+        conversion.run()
+    };
+    go(&run, Start::Anew, 15).expect_err("the hook stops it");
+    run.targets[1].2 = TargetFormat::Csv(CsvStyle { delimiter: b';', ..CsvStyle::default() });
+    let said = go(&run, Start::Resume, usize::MAX).expect_err("another format").to_string();
+    assert!(said.contains("other settings"), "{said}");
+    run.targets[1].2 = TargetFormat::Csv(CsvStyle::default());
+    go(&run, Start::Resume, usize::MAX).unwrap_or_else(|error| panic!("{error}"));
+}
+
 fn guide(name: &str) -> Arc<GuideDocuments> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi").join(name);
     let set = read_guides(&[path], &Limits::default(), None).unwrap_or_else(|findings| panic!("{findings}"));
@@ -304,6 +326,64 @@ fn a_message_over_many_blocks_is_mapped_whole() {
         run.run(lanes);
         assert!(run.all() == whole, "{lanes} lanes");
     }
+}
+
+/// Ids began anew in each block of a long message, and envelope values that the map had set were forgotten.
+#[test]
+fn ids_and_envelope_values_last_for_a_whole_message() {
+    let mut run = with_names(from_messages(&[3, 20_000, 2], None));
+    let mut line = Shape::builder("line");
+    for name in ["order", "item", "id"] {
+        line.scalar(name, text(), Occurs::Once);
+    }
+    let documents = guide("orders.guide");
+    let options = EdiWriterOptions { guides: Some(Arc::clone(&documents)), ..EdiWriterOptions::default() };
+    let edi = ("edi", documents.shape().clone(), TargetFormat::Edi(options));
+    run.targets = vec![("line", line.finish(), jsonl()), edi];
+    let number = run.map.split("source.").nth(1).and_then(|rest| rest.split(", 30").next()).expect("a path");
+    let map = run.map.replace("\n}\n", "\n  id = left(new-id(), 30)\n}\n").replace(
+        "target line\n",
+        &format!("target line\ntarget edi\nenvelope.sender = \"S\"\nenvelope.receiver = left({number}, 30)\n"),
+    );
+    let edi = format!(
+        "make edi {{\n  omit DTM\n  BGM.BGM02 = {number}\n  make DTM {{ 'DTM01'.'DTM01-1' = \"137\" }}\n  UNS.UNS01 = \"S\"\n}}\n"
+    );
+    run.map = Box::leak((map + &edi).into_boxed_str());
+    let report = run.run(1);
+    assert_eq!((report.tally.records_out, report.tally.records_rejected), (3, 0), "{:?}", report.findings);
+    let whole = run.all();
+    let id = |line: &str| line.split("\"id\":\"").nth(1).map(str::to_owned);
+    let ids: std::collections::BTreeSet<String> = whole[0].lines().filter_map(id).collect();
+    assert_eq!(ids.len(), 20_005);
+    for number in 0..3 {
+        assert!(whole[1].contains(&format!("UNB+UNOC:3+S+P{number}+")), "{}", whole[1]);
+    }
+    run.run(4);
+    assert!(run.all() == whole, "4 lanes");
+}
+
+/// A row of a long message that a column refuses ended the run instead of rejecting the message.
+#[test]
+fn a_row_that_a_column_refuses_rejects_its_message() {
+    let mut run = with_names(from_messages(&[3, 20_000, 2], None));
+    let layout = "layout = \"parquet\"\n[[field]]\nname = \"order\"\n[[field]]\nname = \"item\"\n[[field]]\nname = \"day\"\ntype = \"date\"\n";
+    fs::write(run.path("rows.toml"), layout).expect("written");
+    let file = ShapeFile::load(run.folder.path(), "rows.toml", &ShapeOptions::default());
+    let file = file.unwrap_or_else(|findings| panic!("{findings}"));
+    run.targets = vec![("line", file.schema().shape().clone(), file.target().expect("a target"))];
+    let map = run.map.replace("\n}\n", "\n  day = if number(item) = 70 then \"2026-02-30\" else \"2026-02-28\"\n}\n");
+    let item = map.split("item = left(").nth(1).and_then(|rest| rest.split(", 30").next()).expect("a path").to_owned();
+    run.map = Box::leak(map.replace("number(item)", &format!("number({item})")).into_boxed_str());
+    let mut whole = Vec::new();
+    for lanes in [1, 3] {
+        let mut conversion = run.conversion(lanes);
+        conversion.map.as_mut().expect("a map").schemas = vec![Arc::clone(file.schema())];
+        let report = conversion.run().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((report.tally.records_out, report.tally.records_rejected, report.documents), (2, 1, 5));
+        assert_eq!(report.findings[0].code.0, "COL-012", "{:?}", report.findings);
+        whole.push(fs::read(run.path("line")).expect("written"));
+    }
+    assert!(whole[0] == whole[1], "the lanes do not matter");
 }
 
 #[test]

@@ -87,13 +87,15 @@ fn csv() -> impl Strategy<Value = String> {
         "[a-zé ]{0,9}",
         "-?[0-9]{1,6}(\\.[0-9]{1,2})?",
         Just("true".to_owned()),
+        " ?-?[0-9]{1,3} ?",
+        prop_oneof![Just(" true".to_owned()), Just("2026-01-31 ".to_owned())],
         Just("0042".to_owned()),
         Just("2026-01-31".to_owned()),
         "[a-z]{1,4}".prop_map(|text| format!("\"{text}, \"\"{text}\"\"\"")),
     ];
     proptest::collection::vec((cell.clone(), cell.clone(), cell), 1..8).prop_map(|rows| {
         let rows: Vec<String> = rows.into_iter().map(|(a, b, c)| format!("{a},{b},{c}\n")).collect();
-        format!("name,amount,other one\n{}", rows.concat())
+        format!("name, amount ,other one\n{}", rows.concat())
     })
 }
 
@@ -276,4 +278,24 @@ fn a_sample_that_is_nested_too_deeply_is_named_as_such() {
     for wrong in ["{\"a\":12-34}", "{\"a\":-inf}", "{\"a\":1e}", "{\"a\":[1}"] {
         assert!(found(wrong).is_some_and(|found| found.contains("this is not JSON")), "{wrong}");
     }
+}
+
+/// Headers that the reader refuses made a shape, and names and values lost the blanks that the reader keeps.
+#[test]
+fn headers_without_names_of_their_own_are_refused() {
+    for (sample, message) in [
+        ("a,,b\n1,2,3\n", "column 2 of the header has no name"),
+        ("a,b,a\n1,2,3\n", "column 3 of the header has the name of a column before it"),
+    ] {
+        let said = Samples::new().add("sample.csv", sample).expect_err("a header").to_string();
+        assert!(said.contains(message) && said.contains("at sample.csv:1"), "{said}");
+    }
+}
+
+/// The prefix of an attribute was a part of its name, which the reader refused.
+#[test]
+fn attributes_with_a_prefix_are_read_by_the_shape_made_of_them() {
+    let sample = "<doc xmlns:p=\"urn:p\" p:k=\"1\"><a p:m=\"x\" n=\"y\">t</a></doc>";
+    let style = quayline_project::xml::XmlStyle { root: None, record: "doc".to_owned(), ..Default::default() };
+    accepts(sample, "shape", |_| SourceFormat::Xml(style.clone()));
 }

@@ -2,7 +2,7 @@
 
 use quayline_core::{NodeId, Occurs};
 
-use super::source::{Context, Through};
+use super::source::{At, Context, Through};
 use super::types::{Digits, Kind, Ty};
 use super::{Lower, Reads, Typed};
 use crate::codes;
@@ -48,6 +48,7 @@ impl Lower<'_> {
         }
         self.chain.push(Context { cursor: above, node: base.node, binding: None, picks: Vec::new() });
         let filter = filter.map(|filter| self.condition(filter));
+        let filter = self.with_end_of_path(op, &base, above, filter);
         let value = value.map(|value| match op {
             FoldOp::Any | FoldOp::All => self.condition(value),
             FoldOp::Join => self.text(value),
@@ -110,6 +111,36 @@ impl Lower<'_> {
         }
         let maybe = matches!(op, FoldOp::Min | FoldOp::Max | FoldOp::Join);
         Some(Typed { id, ty: Ty { kind, maybe }, reads, span })
+    }
+
+    /// Adds to the filter of a fold over `LIST.GROUP` or `LIST.FIELD` that an occurrence has the group or field. Others do not count. An empty text is
+    /// a value, but `count` and `present` count it as absent.
+    fn with_end_of_path(&mut self, op: FoldOp, base: &At, cursor: u16, filter: Option<Typed>) -> Option<Typed> {
+        let node = base.node;
+        if base.lists.last() == Some(&node) {
+            return filter;
+        }
+        let span = filter.as_ref().map_or(Span::default(), |filter| filter.span);
+        let (id, reads) = if self.source.node(node).scalar().is_some() {
+            let slot = self.slot(node);
+            let value = match op {
+                FoldOp::Count => Expr::Slot { cursor, slot, statement_node: node },
+                _ => Expr::PresentSlot { cursor, slot },
+            };
+            let value = self.expr(value);
+            let mut reads = self.read(cursor, node);
+            reads.nodes.push((cursor, node));
+            (self.expr(Expr::Present(value)), reads)
+        } else {
+            let at = At { cursor, node, picks: Vec::new(), maybe: true, reads: Reads::default(), lists: Vec::new() };
+            self.group_present(&at)
+        };
+        let mut all = Typed { id, ty: Ty::BOOL, reads, span };
+        if let Some(filter) = filter {
+            all.id = self.expr(Expr::And(id, filter.id));
+            all.reads.add(&filter.reads);
+        }
+        Some(all)
     }
 
     fn fold_type(&mut self, op: FoldOp, value: Option<Kind>, lists: &[NodeId], span: Span) -> Option<(Kind, Order)> {

@@ -57,7 +57,7 @@ impl Lower<'_> {
                         let base = code.base;
                         code.close_to(base);
                     }
-                    let jumps = code.guards(&guards, 0);
+                    let jumps = code.guards(&guards);
                     if let Some(recording) = inner.recording {
                         let path = self.target_path_of(&address);
                         self.buffers.push(BufferPlan {
@@ -92,7 +92,7 @@ impl Lower<'_> {
                     if matches!(kind, UnitKind::Visit) {
                         continue;
                     }
-                    let jumps = code.guards(&guards, ready);
+                    let jumps = code.guards(&guards);
                     let op = self.op(kind, statement);
                     code.push(op, ready);
                     code.land(jumps);
@@ -169,7 +169,7 @@ impl Lower<'_> {
             }
             UnitKind::Touch => Op::Touch,
             UnitKind::Set { var, expr } => Op::Set { var, expr, statement },
-            UnitKind::Filter { expr } => Op::Filter(expr),
+            UnitKind::Filter { expr } => Op::Filter { expr, statement },
             UnitKind::Take { limit } => Op::Take(limit),
             UnitKind::Skip => Op::Skip,
             UnitKind::Drop { .. } => Op::Drop { statement },
@@ -344,11 +344,13 @@ impl Code {
         }
     }
 
-    fn guards(&mut self, guards: &[Guard], ready: u32) -> Vec<usize> {
+    /// Adds the jumps past a unit of an arm that was not chosen. The unit's own position does not hold them up: the choice of the arm precedes them
+    /// and waits for its values. A jump that waited for a value of another arm would hide the lists of its own arm that begin before that value.
+    fn guards(&mut self, guards: &[Guard]) -> Vec<usize> {
         guards
             .iter()
             .map(|guard| {
-                self.push(Op::Unless { var: guard.var, arm: guard.arm, to: 0 }, ready);
+                self.push(Op::Unless { var: guard.var, arm: guard.arm, to: 0 }, 0);
                 self.block.code.len() - 1
             })
             .collect()

@@ -115,7 +115,7 @@ impl Lower<'_> {
     }
 
     /// Returns the slot of a leaf that occurs once in its frame, or of a group's presence.
-    fn slot(&mut self, node: NodeId) -> u32 {
+    pub(crate) fn slot(&mut self, node: NodeId) -> u32 {
         match self.actions[node.index()] {
             Action::Slot(slot) | Action::Presence(slot) => slot,
             Action::List(scope) if self.scopes[usize::from(scope)].leaf => 1,
@@ -289,7 +289,8 @@ impl Lower<'_> {
             };
             let slot = None;
             let outer = self.chain.iter().map(|context| context.cursor).collect();
-            self.picks.push(PickPlan { owner: at.cursor, cursor, scope, select, slot, outer });
+            let statement = self.statement;
+            self.picks.push(PickPlan { owner: at.cursor, cursor, scope, select, slot, outer, statement });
             let pick = u16::try_from(self.picks.len() - 1).unwrap_or(u16::MAX);
             if self.picks.len() > usize::from(u16::MAX) - 2 {
                 self.overflow = true;

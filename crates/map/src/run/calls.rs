@@ -404,7 +404,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     /// Returns the exact value of a float's shortest decimal text.
     fn exact_float(&mut self, val: Val) -> Option<(i128, i16)> {
         let text = match val {
-            Val::Float32(x) if x.is_finite() => format!("{}", f64::from(x)),
+            Val::Float32(x) if x.is_finite() => format!("{x}"),
             Val::Float64(x) if x.is_finite() => format!("{x}"),
             _ => {
                 self.fault(What::Float, None, None);

@@ -109,7 +109,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
             }
             Op::Loop(number) => self.kept_loop(number),
-            Op::Filter(expr) => {
+            Op::Filter { expr, statement } => {
+                self.statement = statement;
                 let mark = self.arena.mark();
                 let holds = self.truth(expr);
                 self.arena.release(mark);

@@ -38,6 +38,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     matches!(self.slots[base as usize], Val::Link { index, .. } if index == wanted)
                 }
                 PickSelect::Where(condition) => {
+                    self.statement = pick.statement;
                     self.stand(&pick.outer);
                     self.cursors[usize::from(pick.cursor)] = base;
                     let mark = self.arena.mark();

@@ -14,7 +14,7 @@ use crate::codes;
 use crate::host::{Host, Outputs};
 use crate::observe::{Observer, Unwatched};
 use crate::plan::{Action, LoopPlan, MapPlan, Op, ScopeId, StatementId};
-use crate::value::{Arena, NONE, Val, small};
+use crate::value::{ARENA_MAX, Arena, NONE, Val, small};
 
 /// Maps one document after another: drive it as the [`Sink`] of the source, then call [`Mapper::outcome`].
 #[derive(Debug)]
@@ -54,6 +54,8 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     findings_max: usize,
     /// Bytes of one text that the map makes.
     pub(super) text_max: usize,
+    /// Bytes that the map may keep of one document.
+    pub(super) kept_max: usize,
     pub(super) outcome: Counts,
     /// True if the source document is refused: the rest of it is void.
     pub(super) refused: bool,
@@ -77,8 +79,10 @@ pub struct Outcome {
     pub dropped: u64,
     /// All findings, including those raised by the map.
     pub findings: Vec<Finding>,
-    /// Findings beyond the limit, only counted.
+    /// Findings beyond the limit, only counted. Errors replace warnings and notes.
     pub findings_not_kept: u64,
+    /// True if one of all findings is an error.
+    pub has_errors: bool,
     /// Most bytes that the map kept of the document.
     pub bytes_kept: usize,
     /// Leaves, with their outputs, whose 32-bit floats do not give the float back that the map wrote.
@@ -92,7 +96,7 @@ impl Outcome {
     /// Returns true if no part of the source document was refused.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.refused == 0 && self.findings.iter().all(|finding| finding.severity != Severity::Error)
+        self.refused == 0 && !self.has_errors
     }
 }
 
@@ -102,6 +106,7 @@ pub(super) struct Counts {
     pub(super) refused: u64,
     pub(super) dropped: u64,
     pub(super) not_kept: u64,
+    pub(super) has_errors: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -188,6 +193,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             faults: Vec::new(),
             findings_max: limits.findings_max,
             text_max: limits.map_text_bytes_max,
+            kept_max: ARENA_MAX,
             outcome: Counts { written: vec![0; plan.outputs.len()], ..Counts::default() },
             refused: false,
             dropped: false,
@@ -212,6 +218,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             dropped: counts.dropped,
             findings,
             findings_not_kept: counts.not_kept,
+            has_errors: counts.has_errors,
             bytes_kept: core::mem::take(&mut self.peak),
             rounded,
         }
@@ -220,7 +227,8 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
     /// Returns true if the last document had no finding, was not dropped, not rounded, and was complete. This is a cheap check before [`Mapper::outcome`].
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0 && self.rounded.is_empty()
+        let Counts { refused, dropped, not_kept, .. } = self.outcome;
+        self.faults.is_empty() && (refused, dropped, not_kept) == (0, 0, 0) && self.rounded.is_empty()
     }
 
     /// Returns true if statements run when this node is left: the document, or an occurrence of a list. Until then, values are only kept.
@@ -254,13 +262,21 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
     pub(super) fn fault(&mut self, what: What, path: Option<String>, source: Option<NodeId>) {
         let source = source.map(|node| self.plan.source.path(node));
         let fault = RunFault { what, statement: self.statement, path, source };
-        if fault.severity(self.plan) == Severity::Error {
+        let is_error = fault.severity(self.plan) == Severity::Error;
+        if is_error {
+            self.outcome.has_errors = true;
             self.refuse();
         }
         if self.faults.len() < self.findings_max {
             self.faults.push(fault);
-        } else {
-            self.outcome.not_kept += 1;
+            return;
+        }
+        self.outcome.not_kept += 1;
+        // An error says why the document is refused, so it takes the place of the last warning or note.
+        let less = |kept: &RunFault| kept.severity(self.plan) != Severity::Error;
+        if is_error && let Some(at) = self.faults.iter().rposition(less) {
+            self.faults.remove(at);
+            self.faults.push(fault);
         }
     }
 
@@ -318,6 +334,9 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let width = self.plan.scopes[usize::from(scope)].width as usize;
         let bytes = small(self.arena.mark());
         self.slots.resize(self.slots.len() + width, Val::Absent);
+        if self.kept() > self.kept_max {
+            self.arena.full = true;
+        }
         if V::WATCHES {
             self.origins.resize(self.slots.len(), 0);
         }
@@ -341,9 +360,22 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         self.faults.len() as u64 + self.outcome.not_kept
     }
 
+    /// Returns the bytes of the frames and values that are kept, with the constants.
+    #[inline(always)]
+    fn kept(&self) -> usize {
+        self.slots.len() * size_of::<Val>() + self.arena.mark()
+    }
+
     fn note_peak(&mut self) {
-        let kept = self.slots.len() * size_of::<Val>() + self.arena.mark() - self.plan.constants.len();
-        self.peak = self.peak.max(kept);
+        self.peak = self.peak.max(self.kept() - self.plan.constants.len());
+    }
+
+    /// Checks what is kept together with the recordings, which grow by an occurrence at a time.
+    fn bound_recordings(&mut self) {
+        if !self.recording.is_empty() {
+            let recorded: usize = self.recordings.iter().map(Document::memory).sum();
+            self.arena.full |= self.kept().saturating_add(recorded) > self.kept_max;
+        }
     }
 
     fn begin_occurrence(&mut self, scope: ScopeId) {
@@ -358,7 +390,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         self.slots[base as usize] = Val::Link { next: NONE, index };
         if let Some(number) = streams {
             let plan = &self.plan.loops[usize::from(number)];
-            let over = self.has_enough(plan.limit);
+            let over = self.arena.full || self.has_enough(plan.limit);
             self.cursors[usize::from(plan.cursor)] = base;
             self.activations.push(Activation {
                 block: plan.body,
@@ -377,13 +409,15 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             self.advance(u32::MAX, None);
             let ended = self.activations.pop();
             self.restore(ended.and_then(|activation| activation.dropped_outside));
+            self.bound_recordings();
         }
         let plan = &self.plan.scopes[usize::from(scope)];
         if !plan.picks.is_empty() || !plan.folds.is_empty() {
             self.notice(scope);
         }
         let Some(frame) = self.open.pop() else { return };
-        if plan.retained {
+        // Of a document that is too large, no further occurrence is kept.
+        if plan.retained && !self.arena.full {
             self.link(scope, frame.base);
         } else if !frame.kept {
             if self.open.len() < 3 {
@@ -497,6 +531,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let before = over.makes_documents.then_some(self.dropped_outside);
         self.block(over.body);
         self.restore(before);
+        self.bound_recordings();
     }
 
     /// Ends the effect of a `drop` outside of the documents of an occurrence.
@@ -526,7 +561,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             return self.sorted_loop(number, first);
         }
         let mut at = first;
-        while at != NONE && !self.has_enough(over.limit) {
+        while at != NONE && !self.arena.full && !self.has_enough(over.limit) {
             self.cursors[usize::from(over.cursor)] = at;
             self.body(over);
             at = match self.slots.get(at as usize) {
@@ -552,10 +587,11 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
     fn passes(&mut self, block: u32) -> bool {
         let plan = self.plan;
         let conditions = plan.blocks[block as usize].code.iter().map_while(|op| match op {
-            Op::Filter(expr) => Some(*expr),
+            Op::Filter { expr, statement } => Some((*expr, *statement)),
             _ => None,
         });
-        for expr in conditions {
+        for (expr, statement) in conditions {
+            self.statement = statement;
             let mark = self.arena.mark();
             let holds = self.truth(expr);
             self.arena.release(mark);
@@ -580,6 +616,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             self.cursors[usize::from(over.cursor)] = at;
             if self.passes(over.body) {
                 rows.push((keys.len(), at));
+                self.statement = over.statement;
                 for key in &over.sort {
                     let val = self.eval(key.expr);
                     // A value without an order, such as NaN, is reported and counts as absent.
@@ -609,7 +646,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         });
         self.arena.release(mark);
         for (_, at) in rows {
-            if self.has_enough(over.limit) {
+            if self.arena.full || self.has_enough(over.limit) {
                 return;
             }
             self.cursors[usize::from(over.cursor)] = at;
@@ -735,5 +772,85 @@ impl<O: Outputs, H: Host, V: Observer> Sink for Mapper<'_, O, H, V> {
         self.discard_documents();
         self.open.clear();
         self.activations.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quayline_core::{NodeKind, Occurs, Scalar, Shape};
+
+    use super::*;
+    use crate::{Absent, MapSpec, NoFiles, One, Options, Output, SourceOrder, StillHost, compile};
+
+    const NUMBER: Scalar = Scalar::Decimal { digits: 9, scale: 0, signed: false };
+
+    /// A group with a list of numbers, and an optional number before or after it.
+    fn shape(list: &str, is_first: bool) -> Shape {
+        let mut builder = Shape::builder("doc");
+        if is_first {
+            builder.scalar("t", NUMBER, Occurs::Optional);
+        }
+        builder.open(list, Occurs::Many { min: 0, max: None });
+        builder.scalar("n", NUMBER, Occurs::Once);
+        builder.close();
+        if !is_first {
+            builder.scalar("t", NUMBER, Occurs::Optional);
+        }
+        builder.finish()
+    }
+
+    /// Counts the occurrences that it receives.
+    #[derive(Default)]
+    struct Counted(usize);
+
+    impl Sink for Counted {
+        fn enter(&mut self, node: NodeId) {
+            self.0 += usize::from(node != NodeId::ROOT);
+        }
+        fn leave(&mut self, _: NodeId) {}
+        fn open_list(&mut self, _: NodeId) {}
+        fn close_list(&mut self, _: NodeId) {}
+        fn value(&mut self, _: NodeId, _: Value<'_>) {}
+        fn discard(&mut self) {}
+    }
+
+    /// Only the bytes of values counted, so a list of numbers, which need none, took all memory.
+    #[test]
+    fn frames_and_recordings_count_as_kept() {
+        let (source, target) = (shape("tag", false), shape("row", true));
+        let kept = "t = t\nfor tag make row { n = n }\n";
+        let recorded = "var s: decimal(9) = 0\nfor tag make row { n = n  set s += n }\nt = s\n";
+        let sorted = "t = t\nfor tag sort by n desc make row { n = n }\n";
+        for map in [kept, recorded, sorted] {
+            let output = Output { name: "out", shape: &target, absent: Absent::Refused };
+            let options = Options { order: SourceOrder::AsShape };
+            let compiled = compile(&MapSpec::parse("t.qmap", map), &source, &[output], options, &NoFiles);
+            let compiled = compiled.unwrap_or_else(|findings| panic!("{findings}"));
+            assert!(!compiled.plan.buffers().is_empty(), "{map}");
+            let tag = source.child(NodeId::ROOT, "tag").expect("a list");
+            let number = source.child(tag, "n").expect("a field");
+            assert!(matches!(source.node(number).kind, NodeKind::Scalar(_)));
+            for (count, is_too_much) in [(10, false), (20_000, true), (10, false)] {
+                let mut mapper = Mapper::new(&compiled.plan, One(Counted::default()), StillHost::default());
+                mapper.kept_max = 10_000;
+                mapper.enter(NodeId::ROOT);
+                mapper.open_list(tag);
+                for _ in 0..count {
+                    mapper.enter(tag);
+                    mapper.value(number, Value::Int(1, 0));
+                    mapper.leave(tag);
+                }
+                mapper.close_list(tag);
+                mapper.leave(NodeId::ROOT);
+                let outcome = mapper.outcome();
+                let found: Vec<&str> = outcome.findings.iter().map(|finding| finding.code.0).collect();
+                assert_eq!(found.contains(&codes::DOCUMENT_SIZE.0), is_too_much, "{map}: {found:?}");
+                assert_eq!(outcome.is_good(), !is_too_much);
+                let recorded: usize = mapper.recordings.iter().map(quayline_core::Document::memory).sum();
+                assert!(mapper.slots.capacity() * 32 + recorded < 60_000, "{map}");
+                let rows = mapper.into_parts().0.0.0;
+                assert!(rows == count || is_too_much && rows < 1_000, "{map}: {rows}");
+            }
+        }
     }
 }

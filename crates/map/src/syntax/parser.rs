@@ -862,11 +862,16 @@ impl Parser<'_> {
     }
 
     pub(crate) fn take_word(&mut self, word: &str) -> bool {
-        let here = self.is_word(word);
+        let here = self.is_word(word) && !self.begins_assignment();
         if here {
             self.next();
         }
         here
+    }
+
+    /// Returns true if the word begins a line and is the name of a target field, such as `code = …` after `error "…"`.
+    fn begins_assignment(&self) -> bool {
+        self.token().breaks > 0 && matches!(self.peek(1).kind, Kind::Sign("=" | "."))
     }
 }
 

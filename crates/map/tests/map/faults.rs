@@ -229,6 +229,48 @@ fn findings_beyond_the_limit_are_counted() {
     assert_eq!((outcome.findings.len(), outcome.findings_not_kept, outcome.refused), (1, 1, 1));
 }
 
+/// An error after the last warning that is kept was only counted, and the document was accepted.
+#[test]
+fn an_error_beyond_the_limit_of_findings_refuses_the_document() {
+    let case = Case::new(SOURCE, TARGET);
+    let map = "for tag { warning \"odd\" }\nmake lines { sku = \"a\" error \"no\" }\nid = id\n";
+    for findings_max in [0, 1, 9] {
+        for map in
+            [map.to_owned(), format!("{map}drop\n"), "for tag { warning \"odd\" }\nid = id\nerror \"no\"\n".to_owned()]
+        {
+            let compiled = case.compile(&map).unwrap_or_else(|findings| panic!("{findings}"));
+            let limits = Limits { findings_max, ..Limits::default() };
+            let writer = One(Writer::new(&shape(TARGET)));
+            let mut mapper =
+                Mapper::watched(&compiled.plan, writer, StillHost::default(), quayline_map::Unwatched, &limits);
+            Json::parse(DOCUMENT).drive(compiled.plan.source(), &mut mapper);
+            assert!(!mapper.is_clean());
+            let outcome = mapper.outcome();
+            assert!(outcome.has_errors && !outcome.is_good(), "{map}");
+            let kept = outcome.findings.iter().any(|finding| finding.message == "no");
+            assert!(kept || findings_max == 0, "{:?}", outcome.findings);
+            // The next document starts anew.
+            assert!(mapper.is_clean() && mapper.outcome().is_good());
+        }
+    }
+}
+
+/// A fault in the condition of a loop or choice named the statement that ran before.
+#[test]
+fn faults_in_conditions_name_their_statement() {
+    let case = Case::new(
+        "s\n  n text(3)\n  line*\n    q decimal(5)\n    z? decimal(5)\n",
+        "t\n  id? text(3)\n  rows*\n    q decimal(5)\n  z? decimal(5)\n",
+    );
+    for order in [SourceOrder::AsShape, SourceOrder::Any] {
+        let case = Case { order, targets: case.targets.clone(), source: case.source };
+        for map in ["id = n\nfor line where q > 1 make rows { q = 1 }\n", "id = n\nz = line[q > 1].z\n"] {
+            let said = case.run(map, &[r#"{"n":"a","line":[{"q":"x"}]}"#]);
+            assert!(said.contains("error[MAP-205]") && said.contains("at t.qmap:2:1"), "{order:?} {map}: {said}");
+        }
+    }
+}
+
 const CLAIMS: &str = "
 837
   BHT

@@ -412,3 +412,67 @@ fn floats_and_texts_of_numbers_are_counted_or_reported() {
     let said = case.run("small = r", &[r#"{"items":[],"r":1e-60}"#]);
     assert!(said.contains("error[MAP-222]"), "{said}");
 }
+
+/// A list of one arm was left out without a finding if a field of another arm precedes it and needs a value after the list.
+#[test]
+fn lists_of_one_arm_do_not_wait_for_values_of_another() {
+    let map = "match BEG.BEG03 { \"A\" => { number = BEG.BEG03  for PO1 make lines { line = text(PO102) quantity = PO102 } } else => { number = text(CTT.CTT01)  make lines { line = \"0\" quantity = 1 } } }
+count = CTT.CTT01\ntotal = 1\n";
+    for order in [SourceOrder::AsShape, SourceOrder::Any] {
+        let case = Case { order, ..Case::new(ORDER, JSON) };
+        let document = |kind: &str| {
+            format!(r#"{{"BEG":{{"BEG03":"{kind}"}},"PO1":[{{"PO102":1}},{{"PO102":2}}],"CTT":{{"CTT01":17}}}}"#)
+        };
+        let said = case.run(map, &[&document("A")]);
+        assert_eq!(said.matches("\"line\"").count(), 2, "{order:?}: {said}");
+        let said = case.run(map, &[&document("B")]);
+        assert!(said.contains("\"number\":\"17\"") && said.contains("\"line\":\"0\""), "{order:?}: {said}");
+    }
+}
+
+/// `count` and `present` of a group or field of a list counted the occurrences that lack it.
+#[test]
+fn folds_count_only_occurrences_with_the_end_of_their_path() {
+    let source = "s\n  item*\n    price?\n      n decimal(5)\n    code? text(3)\n";
+    let target = "t\n  a? decimal(9)\n  b? decimal(9)\n  c? text(3)\n  d? text(3)\n  e? text(3)\n  f? text(3)\n  g? decimal(9)\n";
+    let map = "a = count(item.price)\nb = count(item.code)\nc = if present(item.price) then \"yes\" else \"no\"
+d = if present(item.code) then \"yes\" else \"no\"\ne = if all(n > 1 for item.price) then \"yes\" else \"no\"
+f = if any(absent = absent for item.price) then \"yes\" else \"no\"\ng = count(item.price where n > 1)\n";
+    let map = map.replace("absent = absent", "not present(n) or n > 1");
+    for order in [SourceOrder::AsShape, SourceOrder::Any] {
+        let case = Case { order, ..Case::new(source, target) };
+        for (items, expected) in [
+            (
+                r#"[{"price":{"n":2}},{"code":"x"},{"code":""},{}]"#,
+                r#"{"a":1,"b":1,"c":"yes","d":"yes","e":"yes","f":"yes","g":1}"#,
+            ),
+            (r#"[{"code":""},{}]"#, r#"{"a":0,"b":0,"c":"no","d":"no","e":"yes","f":"no","g":0}"#),
+            (
+                r#"[{"price":{"n":1}},{"price":{"n":3}}]"#,
+                r#"{"a":2,"b":0,"c":"yes","d":"no","e":"no","f":"yes","g":1}"#,
+            ),
+        ] {
+            let said = case.run(&map, &[&format!(r#"{{"item":{items}}}"#)]);
+            assert_eq!(said.lines().last(), Some(expected), "{order:?}: {said}");
+        }
+    }
+}
+
+/// The exact value of a 32-bit float was that of the 64-bit float with the same value, which has more digits.
+#[test]
+fn a_32_bit_float_has_the_digits_of_its_shortest_text() {
+    let case = Case::new("s\n  x float32\n", "t\n  n? decimal(9,2)\n  r? text(40)\n");
+    let said = case.run("n = round(x, 2)\nr = text(round(x, 1))\n", &[r#"{"x":0.15}"#, r#"{"x":1.005}"#]);
+    assert!(said.ends_with("{\"n\":0.15,\"r\":\"0.2\"}\n{\"n\":1.01,\"r\":\"1.0\"}\n"), "{said}");
+}
+
+/// `code = …` or `hint = …` after a statement `error` was an error of the map: the words belong to `error` only before a text.
+#[test]
+fn words_of_the_language_may_begin_an_assignment() {
+    let case = Case::new("s\n  a text(3)\n", "t\n  code? text(3)\n  hint? text(3)\n  or? text(3)\n  in? text(3)\n");
+    let map = "warning \"w\"\ncode = a\nnote \"n\" code \"X1\"\nhint = a\nor = a\nin = a\n";
+    let said = case.run(map, &[r#"{"a":"q"}"#]);
+    assert!(said.ends_with("{\"code\":\"q\",\"hint\":\"q\",\"or\":\"q\",\"in\":\"q\"}\n"), "{said}");
+    let said = case.findings("error \"e\" code 5\n");
+    assert!(said.contains("a code of your own, in double quotes"), "{said}");
+}

@@ -85,7 +85,7 @@ enum Stmt {
     Assign(&'static str, Num),
     Var(usize, Num),
     Set(usize, &'static str, Num),
-    If(Cond, Vec<Stmt>),
+    If(Cond, Vec<Stmt>, Vec<Stmt>),
     Skip,
     For(Box<Loop>),
 }
@@ -161,8 +161,10 @@ impl Author {
     fn block(&mut self, here: &Here, free: &mut Vec<&'static str>, depth: usize) -> Vec<Stmt> {
         let mut here = here.clone();
         let mut block = Vec::new();
-        for _ in 0..1 + self.dice.roll(4) {
-            match self.dice.roll(10) {
+        for at in 0..1 + self.dice.roll(4) {
+            // Most maps begin with arms, which share fields and lists.
+            let begins = depth == 0 && at == 0 && self.dice.chance(60);
+            match if begins { 6 } else { self.dice.roll(10) } {
                 0..3 if !free.is_empty() => {
                     let field = free.swap_remove(self.dice.roll(free.len()));
                     block.push(Stmt::Assign(field, self.num(&here, 0)));
@@ -178,11 +180,16 @@ impl Author {
                 }
                 6 if depth < 4 => {
                     let condition = self.cond(&here, 1);
-                    block.push(Stmt::If(condition, self.block(&here, free, depth + 1)));
+                    // Each arm may set the same fields.
+                    let mut other = free.clone();
+                    let yes = self.block(&here, free, depth + 1);
+                    let no = if self.dice.chance(80) { self.block(&here, &mut other, depth + 1) } else { Vec::new() };
+                    free.retain(|field| other.contains(field));
+                    block.push(Stmt::If(condition, yes, no));
                 }
                 7 if here.scopes.len() > 1 => {
                     let condition = self.cond(&here, 1);
-                    block.push(Stmt::If(condition, vec![Stmt::Skip]));
+                    block.push(Stmt::If(condition, vec![Stmt::Skip], Vec::new()));
                 }
                 8.. if depth < 4 => {
                     let Some(list) = self.list(&here.scopes) else { continue };
@@ -248,7 +255,7 @@ fn block_text(block: &[Stmt], depth: usize, out: &mut String) {
             Stmt::Var(var, num) => (format!("var z{var}: decimal(30) = {}", num_text(num)), None),
             Stmt::Set(var, op, num) => (format!("set z{var} {op} {}", num_text(num)), None),
             Stmt::Skip => ("skip".to_owned(), None),
-            Stmt::If(condition, body) => (format!("if {} {{", cond_text(condition)), Some(body)),
+            Stmt::If(condition, body, _) => (format!("if {} {{", cond_text(condition)), Some(body)),
             Stmt::For(over) => {
                 let mut head = format!("for {}", over.list);
                 if let Some(filter) = &over.filter {
@@ -269,6 +276,12 @@ fn block_text(block: &[Stmt], depth: usize, out: &mut String) {
         let _ = writeln!(out, "{head}");
         if let Some(body) = body {
             block_text(body, depth + 1, out);
+            if let Stmt::If(_, _, otherwise) = statement
+                && !otherwise.is_empty()
+            {
+                let _ = writeln!(out, "{:depth$}}} else {{", "", depth = depth * 2);
+                block_text(otherwise, depth + 1, out);
+            }
             let _ = writeln!(out, "{:depth$}}}", "", depth = depth * 2);
         }
     }
@@ -355,10 +368,9 @@ impl<'a> Twin<'a> {
                     let (by, before) = (self.num(num).unwrap_or(0), self.vars[*var].unwrap_or(0));
                     self.vars[*var] = Some(if *op == "+=" { before + by } else { before - by });
                 }
-                Stmt::If(condition, body) => {
-                    if self.cond(condition) {
-                        self.block(body, target)?;
-                    }
+                Stmt::If(condition, body, otherwise) => {
+                    let arm = if self.cond(condition) { body } else { otherwise };
+                    self.block(arm, target)?;
                 }
                 Stmt::Skip => return Err(Skipped),
                 Stmt::For(over) => self.repeat(over, target),

@@ -84,7 +84,6 @@ impl<'s> TypedSource<'s> {
         let mut open: Vec<Above> = Vec::new();
         let mut next = at;
         while next < block.len() {
-            note_stray(self.stray, lot, block, next, facts);
             match self.types.find(block.body(next)) {
                 Found::Skip => lot.skipped(1),
                 Found::SkipUnknown => {
@@ -125,6 +124,8 @@ impl<'s> TypedSource<'s> {
                     }
                 }
             }
+            // After the match: the record that begins the next family is gathered again.
+            note_stray(self.stray, lot, block, next, facts);
             next += 1;
             // Without nesting a document is a record.
             if !self.types.is_nested() && !self.family.is_empty() {

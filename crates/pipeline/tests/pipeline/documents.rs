@@ -178,3 +178,67 @@ fn a_place_of_another_source_is_refused() {
     assert!(refused.is_err_and(|findings| findings.0[0].code.0 == "CNV-033"));
     assert!(DocumentsPlace::from_bytes(b"").is_none() && DocumentsPlace::from_bytes(&[9; 40]).is_none());
 }
+
+/// Results of a reader from a position on: the document, or the codes of its findings; and the position after each.
+fn course(
+    pipeline: &Pipeline,
+    data: &[u8],
+    from: &DocumentsPlace,
+) -> (Vec<Result<Vec<u8>, String>>, Vec<DocumentsPlace>) {
+    let opened = pipeline.documents(Box::new(Cursor::new(data.to_vec())), &Arc::from("data"), from);
+    let mut documents = opened.unwrap_or_else(|findings| panic!("{findings}"));
+    let (mut found, mut places) = (Vec::new(), Vec::new());
+    loop {
+        let mut document = Vec::new();
+        found.push(match documents.next(&mut document) {
+            Next::Document(_) => Ok(document),
+            Next::Wrong(place, findings) => {
+                let codes: Vec<&str> = findings.0.iter().map(|finding| finding.code.0).collect();
+                Err(format!("{} {}", place.number, codes.join(" ")))
+            }
+            Next::End => return (found, places),
+            Next::Lost(findings) => panic!("{findings}"),
+        });
+        places.push(documents.place());
+    }
+}
+
+/// Regression: a faulty transaction over the end of a read was reported, then returned as good, and a restart after it lost a later transaction.
+#[test]
+fn a_faulty_transaction_over_the_end_of_a_read_is_one_result() {
+    let pipeline = source(SourceFormat::Edi(EdiRead::default()), &Arc::new(Schema::edi()));
+    let transaction = |n: usize| {
+        let po1: String = (0..4_000).map(|line| format!("PO1*{line}*{n}*EA*9.25**VP*A-{line}~\n")).collect();
+        // Every other transaction repeats the number of the first.
+        let number = if n.is_multiple_of(2) { n + 1 } else { 1 };
+        format!("ST*850*{number:04}~\nBEG*00*SA*{n}**20260101~\n{po1}SE*4003*{number:04}~\n")
+    };
+    let group = |number: usize| {
+        let all: String = (0..12).map(transaction).collect();
+        // A wrong count is a fault between two documents.
+        format!("GS*PO*A*B*20260101*1200*{number}*X*005010~\n{all}GE*13*{number}~\n")
+    };
+    let data = format!(
+        "ISA*00*          *00*          *ZZ*A              *ZZ*B              *260101*1200*^*00501*000000001*0*P*:~\n{}{}{}IEA*3*000000001~\n",
+        group(1),
+        group(2),
+        group(3)
+    );
+    for shift in [0, 40_000, 90_000] {
+        // Other lengths of a group before move the ends of reads.
+        let filler: String = (0..shift / 100).map(|n| format!("ST*850*{:04}~\nSE*2*{0:04}~\n", n + 2_000)).collect();
+        let first = format!("GS*PO*A*B*20260101*1200*9*X*005010~\n{filler}GE*{}*9~\n", shift / 100);
+        let data =
+            if shift == 0 { data.clone() } else { data.replacen("GS*", &(first + "GS*"), 1).replace("IEA*3", "IEA*4") };
+        let (found, places) = course(&pipeline, data.as_bytes(), &DocumentsPlace::START);
+        let good = found.iter().filter(|found| found.is_ok()).count();
+        let wrong: Vec<&str> = found.iter().filter_map(|found| found.as_ref().err().map(String::as_str)).collect();
+        let of = |code: &str| wrong.iter().filter(|found| found.contains(code)).count();
+        assert_eq!((good, wrong.len(), of("EDI-033")), (18 + shift / 100, 21, 3), "{shift}: {wrong:?}");
+        let step = places.len() / 25 + 1;
+        for at in (0..places.len()).step_by(step).chain(places.len() - 8..places.len()) {
+            let (rest, _) = course(&pipeline, data.as_bytes(), &places[at]);
+            assert!(rest == found[at + 1..], "{shift}: after result {at} of {}", found.len());
+        }
+    }
+}

@@ -673,6 +673,25 @@ fn very_many_prefixes_cost_no_more_than_their_declaration() {
     assert!(faults.contains("the attribute a900:x is not known here") && !faults.contains("a9:x"), "{faults}");
 }
 
+/// A reference to a character that XML does not allow was a fault in text, but not in an attribute.
+#[test]
+fn attributes_hold_no_forbidden_characters() {
+    for (ignore_unknown, record) in [
+        (false, "<record seq='a&#1;'><ID>1</ID></record>"),
+        (false, "<record><WEIGHT unit='&#x8;'>1</WEIGHT></record>"),
+        (true, "<record more='&#xFFFE;'><ID>1</ID></record>"),
+    ] {
+        let style = XmlStyle { ignore_unknown, ..XmlStyle::default() };
+        let mut reader = XmlReader::new(&shape(), &style, &Limits::default()).unwrap();
+        let raw = RawRecord { raw: record.as_bytes(), at: quayline_xml::TextPosition::START };
+        let faults = reader.record(raw, &mut Events::default()).unwrap_err().to_string();
+        assert!(faults.starts_with("error[XML-010]: a character that XML 1.0 does not allow"), "{record}: {faults}");
+        let good = record.replace("#1;", "#9;").replace("#x8;", "#xa;").replace("#xFFFE;", "#xE9;");
+        let raw = RawRecord { raw: good.as_bytes(), at: quayline_xml::TextPosition::START };
+        assert!(reader.record(raw, &mut Events::default()).is_ok(), "{good}");
+    }
+}
+
 /// A reference to an undeclared entity in ignored content passed without a finding, although such a document is not well-formed.
 #[test]
 fn ignored_content_is_well_formed() {

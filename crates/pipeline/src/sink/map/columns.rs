@@ -23,6 +23,8 @@ pub(crate) struct ColumnsPart {
     waiting_rows: u64,
     /// Leaves of the source document whose zeros lost a minus sign, with the number of these zeros.
     zero_signs: Vec<(NodeId, u64)>,
+    /// Findings of a row of the source document that the columns refused while the document continued.
+    refusal: Option<Vec<Finding>>,
 }
 
 impl ColumnsPart {
@@ -38,6 +40,7 @@ impl ColumnsPart {
             waiting,
             waiting_rows: 0,
             zero_signs: Vec::new(),
+            refusal: None,
         }
     }
 
@@ -142,6 +145,9 @@ impl Sink for ColumnsPart {
 
 impl Part for ColumnsPart {
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
+        if let Some(findings) = self.refusal.take() {
+            return Err(findings);
+        }
         self.send(self.used)?;
         self.rows = core::mem::take(&mut self.used);
         Ok(())
@@ -161,6 +167,7 @@ impl Part for ColumnsPart {
         self.sink.take_back(core::mem::take(&mut self.rows));
         self.used = 0;
         self.zero_signs.clear();
+        self.refusal = None;
         self.waiting.clear();
         self.waiting_rows = 0;
     }
@@ -178,10 +185,15 @@ impl Part for ColumnsPart {
         // The document that was left last may still be discarded, and one may be open.
         let done = self.used.saturating_sub(1);
         if done > 0 {
-            self.send(done)?;
-            let rows = self.encode()?;
-            self.waiting.extend(rows);
-            self.waiting_rows += done as u64;
+            // A refused row rejects its source document when that ends; no more of its rows are sent.
+            if self.refusal.is_none() {
+                self.refusal = self.send(done).err();
+            }
+            if self.refusal.is_none() {
+                let rows = self.encode()?;
+                self.waiting.extend(rows);
+                self.waiting_rows += done as u64;
+            }
             self.documents.rotate_left(done);
             self.used -= done;
         }

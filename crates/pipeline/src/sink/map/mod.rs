@@ -74,6 +74,8 @@ pub(crate) struct Front<'p, O: Parts, V: Waits> {
     from: (u64, u64),
     /// True if the steps of the document are measured: decoding, map, output.
     is_measured: bool,
+    /// Number of the document that the source reads. Ids and envelope values begin anew where the document begins, not where a block continues it.
+    number: RecordNumber,
 }
 
 impl<O: Parts, V: Waits> Front<'_, O, V> {
@@ -99,6 +101,9 @@ impl<O: Parts, V: Waits> Front<'_, O, V> {
 impl<'p, O: Parts, V: Waits> Sink for Front<'p, O, V> {
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.mapper.host().number(self.number);
+        }
         self.mapper.enter(node);
     }
     #[inline(always)]
@@ -162,7 +167,7 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
         outputs.each(|_, part| part.look_at(&host.envelope_set()));
         let mapper = Mapper::watched(plan, outputs, host, observer, limits);
         let outputs = (0..).take_while(|output| plan.output(*output).is_some()).count();
-        let front = Front { mapper, places, block: (0, 0), from: (0, 0), is_measured: false };
+        let front = Front { mapper, places, block: (0, 0), from: (0, 0), is_measured: false, number: RecordNumber(0) };
         MapTarget { front, outputs, defers, extra: None, dropped: 0, rounded: Vec::new(), has_notes: false, plan }
     }
 
@@ -199,6 +204,10 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
             self.dropped = outcome.dropped;
             self.rounded = outcome.rounded;
             notes = outcome.findings.into_iter().map(of_document).collect();
+            if let Some(last) = notes.last_mut().filter(|_| outcome.findings_not_kept > 0) {
+                let more = outcome.findings_not_kept;
+                last.message = format!("{} (and {more} findings more in this document)", last.message);
+            }
             if !good {
                 self.back();
                 return Err(notes);
@@ -239,7 +248,7 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
     #[inline]
     fn begin(&mut self, number: RecordNumber, from: ByteOffset, block: &Block) {
         self.front.is_measured = quayline_meter::document();
-        self.front.mapper.host().number(number);
+        self.front.number = number;
         if V::WATCHES {
             self.front.block = (block.bytes.as_ptr() as usize, block.filled);
             self.front.from = (block.before.offset.0, from.0);
