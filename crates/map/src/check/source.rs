@@ -166,6 +166,17 @@ impl Lower<'_> {
             reads: Reads::default(),
             lists: Vec::new(),
         };
+        // In a list of values, `it` without quotes is the value, also if a group around it has a member of that name.
+        let is_quoted = name.text.len() < (name.span.end - name.span.start) as usize;
+        let is_bound = |context: &Context| context.binding.as_ref().is_some_and(|binding| binding.text == name.text);
+        if name.text == "it"
+            && !is_quoted
+            && let Some(context) = self.chain.last()
+            && matches!(self.source.node(context.node).kind, NodeKind::Scalar(_))
+            && !self.chain.iter().any(is_bound)
+        {
+            return Some((at(context, context.node), 1));
+        }
         for context in self.chain.iter().rev() {
             if context.binding.as_ref().is_some_and(|binding| binding.text == name.text) {
                 return Some((at(context, context.node), 1));

@@ -187,3 +187,18 @@ fn a_choice_is_made_by_what_its_names_mean_there() {
         "part p { n = list[k = q].v }\nfor other make rows { use p }\nfor other where x > 1 make more { use p }\n";
     assert_eq!(numbers(map).join(" "), "1 2 1 2 1");
 }
+
+/// Regression: a member named `it` of a group around a list of values hid the value of the list.
+#[test]
+fn it_is_the_current_value_whatever_members_are_called() {
+    let source = "source\n  it? text\n  tag* text\n  part*\n    it? text\n    mark* text\n";
+    let target = "target\n  a* text\n  b* text\n  c? text\n  d? text\n";
+    let case = Case { source, targets: vec![("out", target, Absent::Refused)], order: SourceOrder::AsShape };
+    let input = r#"{"it":"S","tag":["1","2"],"part":[{"it":"P","mark":["3","4"]}]}"#;
+    let map = "for tag where it != \"2\" make a = it\nfor part { for mark make b = it }\nc = join(it for tag, \",\")\nd = it\n";
+    let text = case.run(map, &[input]);
+    assert_eq!(text, "{\"a\":[\"1\"],\"b\":[\"3\",\"4\"],\"c\":\"1,2\",\"d\":\"S\"}\n");
+    // Quotes name the member.
+    let text = case.run("for tag make a = 'it'\nomit b\nomit c\nomit d\n", &[input]);
+    assert_eq!(text, "{\"a\":[\"S\",\"S\"]}\n");
+}
