@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::engine::Engine;
 use crate::record::ExecutionId;
 
@@ -34,7 +36,9 @@ impl StopRequests {
     /// Errors of the system.
     pub fn request_split(&self, execution: ExecutionId, step: &str, partition: u32) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        fs::write(self.folder.join(format!("{execution}-split-{partition}")), step)
+        // A digest has the length of a file name, whichever step it is.
+        let step_digest = xxh3_64(step.as_bytes());
+        fs::write(self.folder.join(format!("{execution}-split-{partition}-{step_digest:016x}")), step)
     }
 
     fn take_splits(&self, engine: &Engine) {
@@ -44,6 +48,7 @@ impl StopRequests {
             let Some((execution, partition)) = name.to_str().and_then(|name| name.split_once("-split-")) else {
                 continue;
             };
+            let partition = partition.split_once('-').map_or(partition, |(partition, _)| partition);
             let (Ok(execution), Ok(partition)) = (execution.parse(), partition.parse()) else { continue };
             let step = fs::read_to_string(entry.path()).unwrap_or_default();
             if engine.split(ExecutionId(execution), &step, partition) {

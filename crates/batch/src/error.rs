@@ -62,6 +62,14 @@ pub enum BatchError {
         /// Status of the execution.
         status: BatchStatus,
     },
+    /// A partition that is to split does not run.
+    #[error("execution {execution} does not run partition {partition} of such a step")]
+    NoPartition {
+        /// The execution.
+        execution: ExecutionId,
+        /// Number of the partition.
+        partition: u32,
+    },
     /// Another process owns the execution.
     #[error("execution {execution} was taken over: its token is no longer {token}")]
     Fenced {
@@ -122,6 +130,8 @@ impl BatchError {
             BatchError::NotRunning { .. } => {
                 finding(codes::NOT_RUNNING, Fault::Caller).hint("only an execution that runs can be stopped")
             }
+            BatchError::NoPartition { execution, .. } => finding(codes::NOT_RUNNING, Fault::Caller)
+                .hint(format!("quayline job show {execution} lists the partitions that run")),
             BatchError::Fenced { .. } => finding(codes::FENCED, Fault::Environment)
                 .hint("the other process continues the execution; nothing of this one was committed since"),
             BatchError::Lost(_) => finding(codes::LOST, Fault::Environment)

@@ -1,24 +1,57 @@
-//! Job logs: one file of lines for each execution, `job-logs/<execution>.log` in a folder.
+//! Job logs: one file of lines for each execution, `job-logs/<execution>.log` in a folder. The logs of a repository in a database are in a subfolder,
+//! whose name is the random number of the repository.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use quayline_core::hex;
+
+use crate::error::BatchError;
 use crate::event::{Event, Observer, is_logged};
-use crate::record::ExecutionId;
+use crate::record::{Execution, ExecutionId};
+use crate::repository::Repository;
 
 pub use crate::civil_time::{day_ms, time_text};
 
 /// Writes job logs into a folder. A line that cannot be written is lost. The execution continues, because its records are in the repository.
 pub struct JobLogs {
     folder: PathBuf,
+    /// Folder in which earlier versions wrote logs of this and of other repositories.
+    old: Option<PathBuf>,
 }
 
 impl JobLogs {
     /// Creates the job logs beside a store.
     #[must_use]
     pub fn new(store: &Path) -> Self {
-        JobLogs { folder: store.join("job-logs") }
+        JobLogs { folder: store.join("job-logs"), old: None }
+    }
+
+    /// Creates the job logs of a repository beside a store. Several repositories in databases may share the folder, and their executions have the same
+    /// numbers.
+    ///
+    /// # Errors
+    /// Errors of the repository.
+    pub fn of(store: &Path, repository: &Repository) -> Result<Self, BatchError> {
+        let logs = JobLogs::new(store);
+        if !repository.is_shared() {
+            return Ok(logs);
+        }
+        let folder = logs.folder.join(hex(&repository.identity()?));
+        Ok(JobLogs { folder, old: Some(logs.folder) })
+    }
+
+    /// Returns the path of an execution's log, which an earlier version may have written.
+    #[must_use]
+    pub fn find(&self, execution: &Execution) -> PathBuf {
+        let path = self.path(execution.id);
+        let Some(old) = self.old.as_ref().filter(|_| !path.exists()) else { return path };
+        let old = old.join(name_of(execution.id));
+        let mut first = String::new();
+        let read = File::open(&old).and_then(|file| BufReader::new(file.take(256)).read_line(&mut first));
+        // The first line has the time at which the execution was created, which no other repository has in an execution of this number.
+        if read.is_ok() && first.starts_with(&time_text(execution.created_ms)) { old } else { path }
     }
 
     /// Returns the folder of the logs.
@@ -30,7 +63,7 @@ impl JobLogs {
     /// Returns the path of an execution's log.
     #[must_use]
     pub fn path(&self, execution: ExecutionId) -> PathBuf {
-        self.folder.join(format!("{execution}.log"))
+        self.folder.join(name_of(execution))
     }
 
     /// Removes the log of an execution.
@@ -48,6 +81,10 @@ impl JobLogs {
         std::fs::create_dir_all(&self.folder)?;
         OpenOptions::new().create(true).append(true).open(self.path(execution))
     }
+}
+
+fn name_of(execution: ExecutionId) -> String {
+    format!("{execution}.log")
 }
 
 impl Observer for JobLogs {

@@ -86,7 +86,8 @@ pub trait Work {
     /// Errors of the store, including locks.
     fn delete(&mut self, key: &[u8]) -> Result<(), BatchError>;
 
-    /// Returns up to `count` entries whose keys begin with `prefix`, ascending after a key, or descending before it.
+    /// Returns up to `count` entries whose keys begin with `prefix`, ascending after a key, or descending before it. Large values make a page
+    /// shorter than `count`; only an empty page is the end.
     ///
     /// # Errors
     /// Errors of the store.

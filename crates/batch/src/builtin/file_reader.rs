@@ -106,8 +106,12 @@ impl FileReader {
     }
 
     fn more(&mut self, at_least: usize) -> Answer<()> {
-        self.bytes.drain(..std::mem::take(&mut self.at));
         let wanted = at_least.max(READ_BYTES);
+        // One long item makes the buffer long. To move its rest before each later item would take quadratic time.
+        if self.bytes.len() - self.at >= wanted {
+            return Ok(());
+        }
+        self.bytes.drain(..std::mem::take(&mut self.at));
         while self.bytes.len() < wanted && self.end == EndOfInput::No {
             let before = self.bytes.len();
             self.bytes.resize(before + READ_BYTES, 0);
@@ -426,4 +430,31 @@ pub(super) fn of_findings(findings: &Findings) -> Thrown {
     };
     let found = (!findings.0.is_empty()).then(|| Box::new(findings.clone()));
     Thrown { message, findings: found, ..thrown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileReader, READ_BYTES};
+
+    /// Regression: after a long interchange, the reader moved the rest of its long buffer before each short one.
+    #[test]
+    fn short_interchanges_after_a_long_one_move_no_bytes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("in.edi");
+        let interchange = |segments: usize| {
+            let inner = "FTX+AAI+++0123456789'".repeat(segments);
+            format!("UNB+UNOA:1+A+B+240101:1000+1'UNH+1+ORDERS:D:96A:UN'{inner}UNT+{}+1'UNZ+1+1'", segments + 2)
+        };
+        let text = interchange(40_000) + &interchange(1).repeat(10_000);
+        std::fs::write(&path, text).expect("a file");
+        let mut reader = FileReader::of_file(path, "edi").expect("a framing");
+        reader.begin(None).expect("it opens");
+        let first = reader.next().expect("it reads").expect("an item").len();
+        assert!(first > 3 * READ_BYTES && reader.bytes.len() - reader.at > 2 * READ_BYTES);
+        for _ in 0..100 {
+            let before = reader.at;
+            assert!(reader.next().expect("it reads").is_some());
+            assert!(reader.at > before, "the bytes before the item are still there");
+        }
+    }
 }

@@ -170,18 +170,20 @@ impl FileWriter {
     fn open_stream(&mut self, checkpoint: Option<[u64; 2]>) -> Answer<()> {
         match checkpoint {
             Some([length, items]) if self.file.is_some() && length == self.length && items == self.items => Ok(()),
-            Some(_) => {
+            // After a rollback of the first chunk, the pipe has only the prologue.
+            None if self.file.is_some() && self.items == 0 => Ok(()),
+            None if self.file.is_none() => {
+                let file = OpenOptions::new().write(true).open(&self.to.path);
+                self.file = Some(file.map_err(|error| io(&self.to.path, "opened", &error))?);
+                Ok(())
+            }
+            _ => {
                 let message = format!(
                     "{} is a pipe or a device: what was written there cannot be undone",
                     self.to.path.display()
                 );
                 Err(Thrown::of(&["quayline.Environment"], message)
                     .hint("start a new instance of the job, or write a file and send it afterwards"))
-            }
-            None => {
-                let file = OpenOptions::new().write(true).open(&self.to.path);
-                self.file = Some(file.map_err(|error| io(&self.to.path, "opened", &error))?);
-                Ok(())
             }
         }
     }
@@ -265,7 +267,11 @@ impl Writer for FileWriter {
         });
         let known = known.transpose()?;
         if self.is_stream {
+            let has_prologue = self.file.is_some();
             self.open_stream(known.map(|(numbers, _)| numbers))?;
+            if has_prologue {
+                return Ok(());
+            }
         }
         let Some(([length, items], digest)) = known else {
             if !self.is_stream {

@@ -50,6 +50,15 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
     pattern[of..].iter().all(|byte| *byte == b'*')
 }
 
+/// Returns true for a file. An entry that is missing, because another process has removed it or a link leads nowhere, is not one.
+fn is_file(path: &Path) -> Answer<bool> {
+    match fs::metadata(path) {
+        Ok(facts) => Ok(facts.is_file()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(io(path, "read", &error)),
+    }
+}
+
 /// Files of a folder in the order of their names, one item each.
 pub(super) struct FolderReader {
     folder: PathBuf,
@@ -86,10 +95,8 @@ impl Reader for FolderReader {
         for entry in fs::read_dir(&self.folder).map_err(|error| io(&self.folder, "read", &error))? {
             let entry = entry.map_err(|error| io(&self.folder, "read", &error))?;
             let name = std::os::unix::ffi::OsStringExt::into_vec(entry.file_name());
-            let path = entry.path();
-            let is_file = fs::metadata(&path).map_err(|error| io(&path, "read", &error))?.is_file();
             let is_left = self.last.as_ref().is_none_or(|last| name > *last);
-            if is_file && is_left && fits(&self.pattern, &name) {
+            if is_left && fits(&self.pattern, &name) && is_file(&entry.path())? {
                 self.left.push(name);
             }
         }
@@ -166,10 +173,9 @@ impl Transfer {
         let mut files = Vec::new();
         for entry in fs::read_dir(folder).map_err(|error| io(folder, "read", &error))? {
             let entry = entry.map_err(|error| io(folder, "read", &error))?;
-            let path = entry.path();
-            let is_file = fs::metadata(&path).map_err(|error| io(&path, "read", &error))?.is_file();
-            if is_file && fits(&name, std::os::unix::ffi::OsStrExt::as_bytes(entry.file_name().as_os_str())) {
-                files.push(path);
+            let is_wanted = fits(&name, std::os::unix::ffi::OsStrExt::as_bytes(entry.file_name().as_os_str()));
+            if is_wanted && is_file(&entry.path())? {
+                files.push(entry.path());
             }
         }
         files.sort_unstable();

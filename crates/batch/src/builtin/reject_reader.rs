@@ -74,7 +74,8 @@ impl Reader for RejectReader {
                 return Ok(None);
             }
             let found = rejects_of(work, self.execution, self.fetched.as_deref(), PAGE)?;
-            self.is_at_end = found.len() < PAGE;
+            // Large items make a page short, so only an empty page is the end.
+            self.is_at_end = found.is_empty();
             self.fetched = found.last().map(|(_, place)| place.clone()).or(self.fetched.take());
             self.ahead = found.into();
         }

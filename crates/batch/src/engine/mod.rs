@@ -392,7 +392,7 @@ impl Engine {
         for (step, partition) in self.repository.split_requests(id).unwrap_or_default() {
             if self.split(id, &step, partition) {
                 // Another process that finds the request does not run the partition.
-                let _ = self.repository.take_split_request(id, partition);
+                let _ = self.repository.take_split_request(id, &step, partition);
             }
         }
     }

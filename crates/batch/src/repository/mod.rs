@@ -11,7 +11,7 @@ mod shared;
 mod split;
 mod takeover;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -55,8 +55,10 @@ pub struct Repository {
     backend: Arc<dyn Backend>,
     /// Maximum wait of an operation for a database that does not respond.
     patience: Duration,
-    /// True if operations no longer wait.
+    /// True if operations no longer wait, because the process ends.
     has_given_up: AtomicBool,
+    /// True if an operation has waited in vain, and the database has not answered since. Further operations do not wait.
+    is_away: AtomicBool,
 }
 
 /// Additional operations in a unit of work of the repository.
@@ -91,7 +93,12 @@ impl Repository {
     /// Creates the repository of a backend.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Repository { backend, patience: PATIENCE, has_given_up: AtomicBool::new(false) }
+        Repository {
+            backend,
+            patience: PATIENCE,
+            has_given_up: AtomicBool::new(false),
+            is_away: AtomicBool::new(false),
+        }
     }
 
     /// Sets the maximum wait for a database that does not respond.
@@ -104,12 +111,26 @@ impl Repository {
     /// Returns the maximum wait for a database that does not respond.
     #[must_use]
     pub fn patience(&self) -> Duration {
-        if self.has_given_up.load(Ordering::Relaxed) { Duration::ZERO } else { self.patience }
+        let waits = !self.has_given_up.load(Ordering::Relaxed) && !self.is_away.load(Ordering::Relaxed);
+        if waits { self.patience } else { Duration::ZERO }
     }
 
-    /// Ends all waiting for a database that does not answer: now, and later.
+    /// Ends all waiting for a database that does not answer, now and later, because the process ends.
     pub fn give_up(&self) {
         self.has_given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends all waiting until the database answers again.
+    pub(crate) fn has_waited(&self) {
+        self.is_away.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that the database answers.
+    pub(crate) fn answers(&self) {
+        // Most calls change nothing, so they only read.
+        if self.is_away.load(Ordering::Relaxed) {
+            self.is_away.store(false, Ordering::Relaxed);
+        }
     }
 
     /// Retries an operation while the database does not respond.
@@ -123,10 +144,13 @@ impl Repository {
                     pause = (pause * 2).min(PAUSE_MAX);
                 }
                 Err(BatchError::Lost(error)) => {
-                    self.give_up();
+                    self.has_waited();
                     return Err(BatchError::Lost(error));
                 }
-                outcome => return outcome,
+                outcome => {
+                    self.answers();
+                    return outcome;
+                }
             }
         }
     }
@@ -378,6 +402,29 @@ impl Repository {
     pub fn latest(&self, skip: usize, count: usize) -> Result<Vec<Execution>, BatchError> {
         let keys = self.keys(b"e", true, skip, count)?;
         keys.iter().map(|key| self.execution(ExecutionId(number(&key[1..])))).collect()
+    }
+
+    /// Returns executions of a job, the newest first.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn latest_of(&self, job: &str, count: usize) -> Result<Vec<Execution>, BatchError> {
+        let filter = ExecutionFilter { job: Some(job.to_owned()), ..ExecutionFilter::default() };
+        let (found, is_whole) = self.executions_of(&filter, None, (0, count))?;
+        if is_whole {
+            return Ok(found);
+        }
+        // The job rarely ran. An instance that has one of the newest executions is among those with the newest last executions.
+        let mut last = Vec::new();
+        for id in self.instances(job, 0, usize::MAX)? {
+            last.extend(self.instance(id)?.map(|instance| (instance.last, id)));
+        }
+        last.sort_unstable_by(|a, b| b.cmp(a));
+        let mut all = BTreeSet::new();
+        for (_, id) in last.into_iter().take(count) {
+            all.extend(self.executions(id)?);
+        }
+        all.into_iter().rev().take(count).map(|id| self.execution(id)).collect()
     }
 
     /// Executions that are not over.

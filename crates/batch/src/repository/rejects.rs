@@ -34,7 +34,7 @@ impl Repository {
     }
 
     /// Items that an execution skipped and kept, each with its place, in the order of steps, partitions and time: up to `count` after a
-    /// place.
+    /// place. Large items make a page shorter than `count`; only an empty page is the end.
     ///
     /// # Errors
     /// Errors of the store.

@@ -61,7 +61,7 @@ fn position_of(bytes: &[u8]) -> Option<EventPosition> {
 
 impl Repository {
     /// Returns bytes that identify this repository.
-    fn identity(&self) -> Result<Vec<u8>, BatchError> {
+    pub(crate) fn identity(&self) -> Result<Vec<u8>, BatchError> {
         let mut work = self.begin()?;
         if let Some(found) = work.get(IDENTITY)? {
             return Ok(found);

@@ -1,8 +1,10 @@
 //! Partitions that give a part of their range away, and what partitions were made with.
 
-use super::{Held, PAGE, Repository, bytes, key_of, number, partition_key, read, step_key};
+use super::position::without_positions;
+use super::{Held, PAGE, Repository, bytes, key_of, number, partition_key, read, step_key, steps_of};
 use crate::error::BatchError;
-use crate::record::{ExecutionId, InstanceId, PartitionGiven, PartitionState, Progress, StepState};
+use crate::record::{Execution, ExecutionId, InstanceId, PartitionGiven, PartitionState, Progress, StepState};
+use crate::status::BatchStatus;
 use crate::work::{PageOf, Work};
 use std::collections::BTreeMap;
 
@@ -71,14 +73,17 @@ impl Repository {
     /// Requests that the process that runs a partition of an execution split it at its next checkpoint. An empty step matches any.
     ///
     /// # Errors
-    /// [`BatchError::NotRunning`], [`BatchError::NoSuchExecution`]; errors of the store.
+    /// [`BatchError::NotRunning`], [`BatchError::NoPartition`], [`BatchError::NoSuchExecution`]; errors of the store.
     pub fn request_split(&self, id: ExecutionId, step: &str, partition: u32) -> Result<(), BatchError> {
         let mut work = self.begin()?;
         let execution = super::execution_of(work.as_mut(), id)?;
         if !execution.status.is_running() {
             return Err(BatchError::NotRunning { execution: id, status: execution.status });
         }
-        work.put(&[key_of(b'z', id.0).as_slice(), &partition.to_be_bytes()].concat(), step.as_bytes())?;
+        if !is_open(work.as_mut(), &execution, step, partition)? {
+            return Err(BatchError::NoPartition { execution: id, partition });
+        }
+        work.put(&request_key(id, step, partition), step.as_bytes())?;
         work.commit()
     }
 
@@ -90,8 +95,9 @@ impl Repository {
         let prefix = key_of(b'z', id.0);
         let page = self.begin()?.page(PageOf { prefix: &prefix, after: None, newest_first: false, count: PAGE })?;
         let request = |(key, step): (Vec<u8>, Vec<u8>)| {
-            let partition = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
-            Some((String::from_utf8(step).ok()?, partition?))
+            // Requests of earlier versions have no step before the number.
+            let number = key.get(prefix.len()..)?.last_chunk()?;
+            Some((String::from_utf8(step).ok()?, u32::from_be_bytes(*number)))
         };
         Ok(page.into_iter().filter_map(request).collect())
     }
@@ -100,9 +106,10 @@ impl Repository {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn take_split_request(&self, id: ExecutionId, partition: u32) -> Result<(), BatchError> {
+    pub fn take_split_request(&self, id: ExecutionId, step: &str, partition: u32) -> Result<(), BatchError> {
         let mut work = self.begin()?;
-        work.delete(&[key_of(b'z', id.0).as_slice(), &partition.to_be_bytes()].concat())?;
+        work.delete(&request_key(id, step, partition))?;
+        work.delete(&request_key(id, "", partition))?;
         work.commit()
     }
 
@@ -112,6 +119,25 @@ impl Repository {
         let page = self.patiently(|| self.begin()?.page(of))?;
         page.iter().map(|(key, value)| Ok((ExecutionId(number(&key[1..])), read("an offer", value)?))).collect()
     }
+}
+
+fn request_key(id: ExecutionId, step: &str, partition: u32) -> Vec<u8> {
+    [key_of(b'z', id.0).as_slice(), step.as_bytes(), &partition.to_be_bytes()].concat()
+}
+
+/// Returns true if a step that runs has a partition that has not completed.
+fn is_open(work: &mut dyn Work, execution: &Execution, step: &str, partition: u32) -> Result<bool, BatchError> {
+    for running in steps_of(work, execution.id)? {
+        if !running.status.is_running() || !(step.is_empty() || step == running.step) {
+            continue;
+        }
+        let state = work.get(&partition_key(execution.instance, &running.step, partition))?;
+        let state: Option<PartitionState> = state.map(|state| without_positions("a partition", &state)).transpose()?;
+        if state.is_some_and(|state| state.status != BatchStatus::Completed) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The property that numbers partitions, by which they name files of their own.

@@ -27,6 +27,9 @@ pub struct LeftBehind {
 /// Sees a lease and its key.
 type Visit<'v> = &'v mut dyn FnMut(&mut dyn Work, &[u8], &Lease) -> Result<(), BatchError>;
 
+/// Returns true if no process runs the execution of a lease any more.
+type IsLeft<'l> = &'l mut dyn FnMut(ExecutionId, &Lease) -> Result<bool, BatchError>;
+
 impl Repository {
     /// Ends executions whose process has ended as FAILED, so that they can be restarted. Returns them.
     ///
@@ -52,17 +55,47 @@ impl Repository {
         Ok(gone)
     }
 
+    /// Returns executions that are not over and belong to this opening of the repository.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn own(&self) -> Result<Vec<ExecutionId>, BatchError> {
+        let (owner, mut own) = (self.backend.owner()?, Vec::new());
+        self.leases(self.begin()?.as_mut(), &mut |_, key, lease| {
+            own.extend((lease.owner == owner).then(|| ExecutionId(number(&key[1..]))));
+            Ok(())
+        })?;
+        Ok(own)
+    }
+
     /// Does the same as [`Repository::recover`], but only for selected executions.
     ///
     /// # Errors
     /// Errors of the store.
     pub fn take_over(&self, wanted: &dyn Fn(ExecutionId) -> bool) -> Result<Vec<Execution>, BatchError> {
+        let mut owners = HashMap::new();
+        let mut is_left =
+            |id, lease: &Lease| Ok::<_, BatchError>(wanted(id) && self.is_owner_gone(lease, &mut owners)?);
+        self.end_those("the process that ran it ended", &mut is_left)
+    }
+
+    /// Ends selected executions of this opening as FAILED. The caller knows that no thread of this process runs them, for example because the
+    /// database was away when they ended.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn take_over_own(&self, wanted: &dyn Fn(ExecutionId) -> bool) -> Result<Vec<Execution>, BatchError> {
+        let owner = self.backend.owner()?;
+        self.end_those("its end could not be recorded", &mut |id, lease| Ok(lease.owner == owner && wanted(id)))
+    }
+
+    fn end_those(&self, cause: &str, is_left: IsLeft<'_>) -> Result<Vec<Execution>, BatchError> {
         let mut work = self.begin()?;
         let now = self.now_ms();
-        let (mut owners, mut recovered, mut is_changed) = (HashMap::new(), Vec::new(), false);
+        let (mut recovered, mut is_changed) = (Vec::new(), false);
         self.leases(work.as_mut(), &mut |work, key, lease| {
             let id = ExecutionId(number(&key[1..]));
-            if !wanted(id) || !self.is_owner_gone(lease, &mut owners)? {
+            if !is_left(id, lease)? {
                 return Ok(());
             }
             // Another process may recover it at the same time.
@@ -73,7 +106,7 @@ impl Repository {
             if execution.status.is_running() {
                 execution.status = BatchStatus::Failed;
                 execution.exit_status = Some(BatchStatus::Failed.text().to_owned());
-                execution.cause = Some("the process that ran it ended".to_owned());
+                execution.cause = Some(cause.to_owned());
                 execution.ended_ms = Some(now);
                 execution.updated_ms = now;
                 // First prevent further commits of the old process; then read its committed work.
@@ -81,7 +114,6 @@ impl Repository {
                 fail_steps(work, &execution)?;
                 work.put(&key_of(b'e', id.0), &bytes(&execution))?;
                 work.put(&left_key(id), &now.to_be_bytes())?;
-                let cause = execution.cause.as_deref().unwrap_or_default();
                 let ends = event_of(&execution, event::FAILED, now, format!("ends {}: {cause}", execution.status));
                 let text = format!("execution {id} of instance {} ended {}", execution.instance, execution.status);
                 self.keep_unattended(work, &[ends, event_of(&execution, event::INSTANCE_FAILED, now, text)])?;
@@ -134,22 +166,30 @@ impl Repository {
         Ok(is_gone)
     }
 
-    /// Returns executions whose process ended and that have not been continued, abandoned or dismissed since.
+    /// Returns executions whose process ended and that have not been continued, abandoned or dismissed since, of selected folders.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn left_behind(&self) -> Result<Vec<LeftBehind>, BatchError> {
+    pub fn left_behind(&self, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<LeftBehind>, BatchError> {
         let mut work = self.begin()?;
-        let page = work.page(PageOf { prefix: b"w", after: None, newest_first: false, count: PAGE })?;
         let mut left = Vec::new();
-        for (key, value) in &page {
-            let execution = execution_of(work.as_mut(), ExecutionId(number(&key[1..])))?;
-            let Some(instance) = work.get(&key_of(b'i', execution.instance.0))? else { continue };
-            let instance: crate::record::Instance = read("an instance", &instance)?;
-            let restarts = work.get(&restarts_key(instance.id))?.map_or(0, |count| number(&count));
-            left.push(LeftBehind { execution, folder: instance.folder, at_ms: number(value), restarts });
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let of = PageOf { prefix: b"w", after: after.as_deref(), newest_first: false, count: PAGE };
+            let page: Vec<Entry> = work.page(of)?;
+            let Some((last, _)) = page.last() else { return Ok(left) };
+            after = Some(last.clone());
+            for (key, value) in &page {
+                let execution = execution_of(work.as_mut(), ExecutionId(number(&key[1..])))?;
+                let Some(instance) = work.get(&key_of(b'i', execution.instance.0))? else { continue };
+                let instance: crate::record::Instance = read("an instance", &instance)?;
+                if !is_wanted(&instance.folder) {
+                    continue;
+                }
+                let restarts = work.get(&restarts_key(instance.id))?.map_or(0, |count| number(&count));
+                left.push(LeftBehind { execution, folder: instance.folder, at_ms: number(value), restarts });
+            }
         }
-        Ok(left)
     }
 
     /// Leaves an execution whose process ended to an operator. Returns true if this call changed it.

@@ -453,3 +453,56 @@ fn events_of_checkpoints_are_sampled() {
     assert_eq!(kept(0), (10, 10));
     assert_eq!(kept(3_600_000), (1, 1), "the first of each step");
 }
+
+/// Regression: a page of rejects that large items made short counted as the last one.
+#[test]
+fn large_rejects_are_all_submitted_again() {
+    const ITEMS: usize = 60;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), format!("{}\n", "x".repeat(400_000)).repeat(ITEMS)).unwrap();
+    let process = Process::new(backend(&medium()), folder.path().to_owned());
+    let xml = format!(
+        "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"keep\"/></properties>\
+         <chunk item-count=\"5\"><reader ref=\"quayline.fileReader\">{}</reader><writer ref=\"quayline.fileWriter\">{}</writer>\
+         <skippable-exception-classes><include class=\"quayline.Rejected\"/></skippable-exception-classes></chunk></step>",
+        properties(&[("file", "in")]),
+        properties(&[("file", "out"), ("framing", "fixed:4")]),
+    );
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(process.steps(execution.id)[0].counts.write_skip, ITEMS as u64);
+    let id = execution.id.to_string();
+    let again = format!(
+        "<step id=\"again\"><chunk item-count=\"5\"><reader ref=\"quayline.rejectReader\">{}</reader>\
+         <writer ref=\"quayline.fileWriter\">{}</writer></chunk></step>",
+        properties(&[("execution", &id)]),
+        properties(&[("file", "again")]),
+    );
+    let execution = process.start(&again, &[]);
+    assert_eq!(process.steps(execution.id)[0].counts.read, ITEMS as u64, "{execution:?}");
+}
+
+/// Regression: the items that a chunk keeps as rejects did not count for its size, so that its unit of work had no limit.
+#[test]
+fn rejects_that_are_kept_fill_a_chunk() {
+    let process = Process::in_memory();
+    let all: Vec<String> = (1..=100).map(|number| number.to_string()).collect();
+    let xml = |rejects: &str| {
+        format!(
+            "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"{rejects}\"/>\
+             <property name=\"quayline.chunk-bytes-max\" value=\"16000\"/></properties>\
+             <chunk item-count=\"1000\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\">{}</processor><writer ref=\"picky\"/>\
+             <skippable-exception-classes><include class=\"Bad\"/></skippable-exception-classes></chunk></step>",
+            properties(&[("count", "100")]),
+            properties(&[("fail", &all.join(" ")), ("always", "yes")]),
+        )
+    };
+    let commits = |rejects: &str| {
+        let execution = process.start(&xml(rejects), &[]);
+        assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+        process.steps(execution.id)[0].counts.commit
+    };
+    assert_eq!(commits("drop"), 1);
+    let kept = commits("keep");
+    assert!((9..=12).contains(&kept), "{kept} chunks of about ten rejects");
+}

@@ -23,6 +23,7 @@ mod crash;
 mod elsewhere;
 mod outage;
 mod shared;
+mod values;
 
 /// Starts the server, or returns `None` if PostgreSQL is not installed: the test is then counted as skipped.
 fn server(folder: &Path) -> Option<OwnServer> {
@@ -129,6 +130,7 @@ fn jobs_in_a_database() {
     a_start_after_a_long_history(&server, folder.path());
     times_of_chunks_cost_no_round_trip(&server, folder.path());
     statements_of_a_batchlet(&server, folder.path());
+    values::logs_of_two_repositories(&server, folder.path());
     outage::the_database_of_a_writer_goes(&server, folder.path());
     outage::the_database_goes(&server, folder.path());
 }
@@ -308,6 +310,7 @@ fn binary_numbers_and_others(server: &OwnServer, folder: &Path, process: &Proces
     }
     let found = run(&format!("{{\"a\":\"{}\"}}", "n".repeat(64))).cause.unwrap_or_default();
     assert!(found.contains("has 64 bytes in a, and the column keeps 63"), "{found}");
+    values::arrays_and_rows(server, folder, process);
 }
 
 /// Adds executions with instances that are as the last one, without running them: a million runs would take a quarter of an hour.
@@ -759,6 +762,18 @@ fn read_and_restarted(server: &OwnServer, folder: &Path) {
     let execution = process.start(&chunk(20, &twice, &writer, ""), &[]);
     let cause = execution.cause.unwrap_or_default();
     assert!(cause.contains("have the same a"), "{cause}");
+    // Regression: keys that are equal but have different texts were not noticed, also with a page and a checkpoint between them.
+    sql(
+        server,
+        "CREATE TABLE decimals (k numeric, v text); INSERT INTO decimals VALUES (1.0, 'a'), (1.00, 'b'), (2, 'c')",
+    );
+    for fetch in ["1", "100"] {
+        let list = [("query", "SELECT k, v FROM decimals"), ("key", "k"), ("fetch", fetch)];
+        let execution = process.start(&chunk(1, &artifact("reader", "sqlReader", &list), &writer, ""), &[]);
+        let cause = execution.cause.unwrap_or_default();
+        assert!(cause.contains("have the same k"), "{cause}");
+        assert_eq!(process.steps(execution.id)[0].counts.write, 0, "a restart would leave the second row out");
+    }
 }
 
 /// The repository is in memory, the rows are in the database: each chunk is written once, for a crash at any point between the two commits.

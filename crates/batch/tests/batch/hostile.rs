@@ -637,3 +637,48 @@ fn the_reader_of_a_folder_goes_past_a_file_that_is_too_long() {
     completed(&execution);
     assert_eq!((counts.read, counts.read_skip), (2, 1), "{counts:?}");
 }
+
+/// Regression: the pipe got the prologue once more when the first chunk rolled back.
+#[test]
+fn a_pipe_gets_the_prologue_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("in"), lines(10..14)).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(at("out")).status().unwrap().success());
+    let xml = copy(&[("file", "in")], "10", &[("file", "out"), ("prologue", "head\\n")], "").replace(
+        "</chunk>",
+        "<retryable-exception-classes><include class=\"Bad\"/></retryable-exception-classes></chunk>",
+    );
+    let pipe = at("out");
+    let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).unwrap());
+    let process = process(folder.path());
+    let execution = process.start(&xml, &[]);
+    completed(&execution);
+    assert_eq!(process.steps(execution.id)[0].counts.rollback, 1);
+    drop(process);
+    assert_eq!(reader.join().unwrap(), format!("head\n{}", lines(10..14)));
+}
+
+/// Regression: a link that leads nowhere ended the step, even if its name did not match.
+#[test]
+fn entries_of_a_folder_that_are_no_files_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["in", "moved"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    std::fs::write(at("in/a.txt"), "one").unwrap();
+    for name in ["in/b.tmp", "in/c.txt"] {
+        std::os::unix::fs::symlink("nowhere", at(name)).unwrap();
+    }
+    let xml = format!(
+        "<step id=\"s\" next=\"t\"><chunk><reader ref=\"quayline.folderReader\">{}</reader><writer ref=\"quayline.fileWriter\">{}</writer></chunk></step>\
+         <step id=\"t\"><batchlet ref=\"quayline.transferBatchlet\">{}</batchlet></step>",
+        properties(&[("folder", "in"), ("name", "*.txt")]),
+        properties(&[("file", "out")]),
+        properties(&[("from", "in/*.txt"), ("to", "moved")]),
+    );
+    completed(&process(folder.path()).start(&xml, &[]));
+    assert_eq!(std::fs::read_to_string(at("out")).unwrap(), "one\n");
+    assert!(at("moved/a.txt").is_file() && !at("moved/c.txt").exists());
+}

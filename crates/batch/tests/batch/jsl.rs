@@ -191,3 +191,19 @@ fn a_default_of_a_partition_has_the_values_of_the_job() {
     }
     assert_eq!(of("#{partitionPlan['n']}?:#{jobParameters['p']};", &[("n", "N")]), "N");
 }
+
+/// Regression: what leads on from a flow of a split had no effect and no finding.
+#[test]
+fn a_flow_of_a_split_leads_nowhere() {
+    check(
+        &format!(
+            "<split id=\"s\" next=\"z\">\n<flow id=\"f\" next=\"z\">\n{}<stop on=\"X\"/>\n</flow>\n</split>\n{}",
+            step("a", "", ""),
+            step("z", "", ""),
+        ),
+        expect![[r#"
+            JOB-006 j.xml:3:14: next is never followed: the job continues after all flows of the split; put it on the split, or into the flow after its last element
+            JOB-006 j.xml:5:7: the transition is never taken: the job continues after all flows of the split; put it on the split, or into the flow after its last element
+        "#]],
+    );
+}

@@ -165,21 +165,21 @@ fn what_a_process_left_is_known_until_somebody_continues_it() {
     // Another opening of the store: the preceding process has ended.
     let second = Process::new(backend(&memory), PathBuf::from("/project"));
     let repository = &second.engine.repository;
-    let left = repository.left_behind().unwrap();
+    let left = repository.left_behind(&|_| true).unwrap();
     assert_eq!(left.len(), 1);
     assert_eq!((left[0].execution.id, left[0].folder.as_str(), left[0].restarts), (id, "/project", 0));
     let resumed = second.engine.resume(id, &job(FAILING), given(&[])).unwrap().id();
-    assert_eq!(repository.left_behind().unwrap(), []);
+    assert_eq!(repository.left_behind(&|_| true).unwrap(), []);
     let third = Process::new(backend(&memory), PathBuf::from("/project"));
-    let left = third.engine.repository.left_behind().unwrap();
+    let left = third.engine.repository.left_behind(&|_| true).unwrap();
     assert_eq!(left.iter().map(|left| (left.execution.id, left.restarts)).collect::<Vec<_>>(), [(resumed, 1)]);
     let by_operator = third.engine.restart(resumed, &job(FAILING), given(&[]), Drift::Accept).unwrap().id();
     let last = Process::new(backend(&memory), PathBuf::from("/project"));
     let repository = &last.engine.repository;
-    let left = repository.left_behind().unwrap();
+    let left = repository.left_behind(&|_| true).unwrap();
     assert_eq!(left.iter().map(|left| (left.execution.id, left.restarts)).collect::<Vec<_>>(), [(by_operator, 0)]);
     repository.abandon(by_operator).unwrap();
-    assert_eq!(repository.left_behind().unwrap(), []);
+    assert_eq!(repository.left_behind(&|_| true).unwrap(), []);
 }
 
 /// Has a large position. Fails in the partition that the job names.
@@ -564,4 +564,19 @@ fn executions_are_found_by_what_they_are() {
         instances.iter().map(|last| (last.instance, last.id)).collect::<Vec<_>>(),
         [(InstanceId(2), ExecutionId(2))]
     );
+}
+
+/// Regression: only the first page of executions that processes left was looked at, so that those of other projects hid the others.
+#[test]
+fn all_executions_that_a_process_left_are_found() {
+    let memory = medium();
+    for (folder, count) in [("/other", 300), ("/project", 2)] {
+        let process = Process::new(backend(&memory), PathBuf::from(folder));
+        for _ in 0..count {
+            process.engine.start(&job(FAILING), given(&[])).unwrap();
+        }
+    }
+    let next = Process::new(backend(&memory), PathBuf::new());
+    let left = |folder| next.engine.repository.left_behind(&|of| of == folder).unwrap().len();
+    assert_eq!((left("/other"), left("/project")), (300, 2));
 }

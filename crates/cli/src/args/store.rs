@@ -454,21 +454,21 @@ pub(crate) struct DefineQueueArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) store: StoreOrServerArg,
-    /// Maximum number of messages
-    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000)]
-    pub(crate) depth_max: u64,
-    /// Longest message in bytes, at most 104,857,600 (100 MiB)
-    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
-    pub(crate) message_max: u64,
-    /// Rollbacks after which a message moves to the backout queue; 0 is never
-    #[arg(long, value_name = "COUNT", default_value_t = 3)]
-    pub(crate) backout_threshold: u32,
+    /// Maximum number of messages [default: 1000000]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) depth_max: Option<u64>,
+    /// Longest message in bytes, at most 104,857,600 (100 MiB) [default: 4194304]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) message_max: Option<u64>,
+    /// Rollbacks after which a message moves to the backout queue; 0 is never [default: 3]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) backout_threshold: Option<u32>,
     /// Queue for messages that reach the threshold [default: DEAD.LETTER]
     #[arg(long, value_name = "QUEUE")]
     pub(crate) backout_queue: Option<String>,
-    /// Pause in milliseconds before a message that was rolled back can be got again, at most 60,000; doubles each time up to that
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    pub(crate) retry: u64,
+    /// Pause in milliseconds before a message that was rolled back can be got again, at most 60,000; doubles each time up to that [default: 0]
+    #[arg(long, value_name = "MS")]
+    pub(crate) retry: Option<u64>,
     #[command(flatten)]
     pub(crate) marks: DepthMarks,
     /// Make the name an alias of a queue

@@ -1,9 +1,10 @@
 //! Jobs on the listener for operators, with the resource names of Liberty: start, stop, restart, list, show, logs, rejects.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
@@ -63,6 +64,12 @@ pub(super) struct Shared {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Executions that run or are about to, at most [`RUNNING_MAX`].
     slots: AtomicUsize,
+    /// Threads that may have an execution in the repository that is not in `running` yet.
+    starting: AtomicUsize,
+    /// True after the first start.
+    has_started: AtomicBool,
+    /// Job logs of the repository, after the first use.
+    logs: OnceLock<Arc<JobLogs>>,
     /// True if no further execution may start.
     pub(super) is_ending: AtomicBool,
     /// True if no execution runs any more.
@@ -151,6 +158,7 @@ impl Refused {
                     | BatchError::NotAbandonable { .. }
                     | BatchError::IsRunning { .. }
                     | BatchError::NotRunning { .. }
+                    | BatchError::NoPartition { .. }
                     | BatchError::Fenced { .. }
                     | BatchError::Drift { .. } => 409,
                     _ => 503,
@@ -184,6 +192,9 @@ impl JobsPart {
             running: Mutex::default(),
             threads: Mutex::default(),
             slots: AtomicUsize::new(0),
+            starting: AtomicUsize::new(0),
+            has_started: AtomicBool::new(false),
+            logs: OnceLock::new(),
             is_ending: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             ended: Default::default(),
@@ -297,7 +308,11 @@ impl Shared {
                 self.execution(id)
             }
             Some(_) => {
-                let parameters = body(request.body)?.parameters;
+                let Body { job, parameters } = body(request.body)?;
+                if job.is_some() {
+                    let hint = "leave jobXMLName out: a restart runs the job XML of the execution before";
+                    return Err(wrong("a restart does not take a jobXMLName".to_owned(), hint.to_owned()).into());
+                }
                 let before = self.current(id)?;
                 let file = self.file_of(&before)?;
                 let begin = Begin::Restart(before);
@@ -316,9 +331,38 @@ impl Shared {
         if !found.status.is_running() {
             return Ok(found);
         }
-        let left = self.repository.take_over(&|one| one == id)?;
+        let mut left = self.repository.take_over(&|one| one == id)?;
+        left.extend(self.take_over_lost(&|one| one == id)?);
         left.iter().for_each(watch::report);
         Ok(left.into_iter().next().unwrap_or(found))
+    }
+
+    /// Ends executions of this server that no thread runs any more as FAILED: the database was away when they ended, the thread panicked, or the
+    /// answer to the commit of a start was lost.
+    pub(super) fn take_over_lost(&self, wanted: &dyn Fn(ExecutionId) -> bool) -> Result<Vec<Execution>, BatchError> {
+        if !self.has_started.load(Ordering::SeqCst) {
+            return Ok(Vec::new());
+        }
+        // Each of these is in `running` once no start is in progress, unless its thread has ended.
+        let own = self.repository.own()?;
+        if own.is_empty() || self.starting.load(Ordering::SeqCst) > 0 {
+            return Ok(Vec::new());
+        }
+        let lost: BTreeSet<ExecutionId> = {
+            let running = self.running.lock();
+            let runs = |id: &ExecutionId| running.iter().any(|(running, _)| running == id);
+            own.into_iter().filter(|id| wanted(*id) && !runs(id)).collect()
+        };
+        if lost.is_empty() { Ok(Vec::new()) } else { self.repository.take_over_own(&|id| lost.contains(&id)) }
+    }
+
+    /// Returns the job logs of the repository.
+    pub(super) fn logs(&self) -> Result<Arc<JobLogs>, BatchError> {
+        if let Some(logs) = self.logs.get() {
+            return Ok(Arc::clone(logs));
+        }
+        let logs = Arc::new(JobLogs::of(&self.store, &self.repository)?);
+        Ok(Arc::clone(self.logs.get_or_init(|| logs)))
     }
 
     /// Returns the job XML of an execution.
@@ -366,13 +410,19 @@ impl Shared {
         // A restart keeps the submitter of the instance.
         let first = begin.before().and_then(|before| before.submitter.clone());
         engine.submitter = first.or(submitter.map(str::to_owned));
-        engine.observers.push(Arc::new(JobLogs::new(&shared.store)));
+        engine.observers.push(shared.logs()?);
         engine.keeping = shared.keeping.clone();
         engine.workload = Some(Arc::clone(&shared.workload));
         let engine = Arc::new(engine);
         let (told, launched) = sync_channel(1);
         let run = move || {
             let _slot = slot;
+            shared.has_started.store(true, Ordering::SeqCst);
+            shared.starting.fetch_add(1, Ordering::SeqCst);
+            // Also after a panic.
+            let began = super::Finally(|| {
+                shared.starting.fetch_sub(1, Ordering::SeqCst);
+            });
             let started = match &begin {
                 Begin::Restart(before) => engine.restart(before.id, &file, parameters, Drift::Refuse),
                 Begin::Resume(before) => engine.resume(before.id, &file, parameters),
@@ -394,6 +444,7 @@ impl Shared {
                     engine.stop_all();
                 }
             }
+            drop(began);
             let _ = told.send(Ok(started.execution().clone()));
             let end = super::Finally(|| {
                 StopRequests::new(&shared.store).remove(id);
@@ -597,7 +648,7 @@ impl Shared {
         let last = self.need_instance(id)?.last;
         self.current(last)?;
         let removed = self.repository.purge(id)?;
-        let logs = JobLogs::new(&self.store);
+        let logs = self.logs()?;
         for execution in &removed {
             // A log that cannot be removed is harmless; the next purge does not list it again.
             let _ = logs.remove(*execution);
@@ -636,7 +687,10 @@ impl Shared {
         };
         self.repository.execution(id)?;
         let found = self.repository.rejects(id, after.as_deref(), size)?;
-        let next = found.last().filter(|_| found.len() == size).map(|(_, place)| hex(place));
+        let last = found.last().map(|(_, place)| place.as_slice());
+        // Large items make a page short.
+        let has_more = last.is_some() && !self.repository.rejects(id, last, 1)?.is_empty();
+        let next = last.filter(|_| has_more).map(hex);
         let rejects: Vec<Value> = found.iter().map(|(reject, _)| show::reject_json(reject, false)).collect();
         Ok((200, json!({ "rejects": rejects, "next": next })))
     }

@@ -1,6 +1,5 @@
 //! What belongs to an instance or an execution, over HTTP: executions, step executions, job logs.
 
-use quayline_batch::log::JobLogs;
 use quayline_batch::record::{Execution, ExecutionId, InstanceId, StepExecution};
 use quayline_core::{Fault, Finding};
 use quayline_server::AdminAnswer;
@@ -110,9 +109,10 @@ impl Shared {
 
     fn log_text(&self, id: ExecutionId) -> Result<Vec<u8>, Refused> {
         let found = self.repository.execution(id)?;
-        std::fs::read(JobLogs::new(&self.store).path(id)).map_err(|error| {
+        let path = self.logs()?.find(&found);
+        std::fs::read(&path).map_err(|error| {
             if error.kind() == std::io::ErrorKind::NotFound {
-                return Refused::Findings(404, super::no_log(&found, &self.store).into());
+                return Refused::Findings(404, super::no_log(&found, &self.store, &path).into());
             }
             let message =
                 format!("the job log of execution {id} cannot be read: {}", quayline_core::system_error_text(&error));
@@ -132,11 +132,12 @@ impl Shared {
         }
         let path = format!("/batch/jobinstances/{id}/joblogs");
         let (page, links) = page_of(self.repository.executions(id)?, &path, query)?;
-        let logs = JobLogs::new(&self.store);
+        let logs = self.logs()?;
         let mut all = Vec::new();
         for id in page {
-            let node = self.repository.execution(id)?.node;
-            let bytes = std::fs::metadata(logs.path(id)).ok().map(|data| data.len());
+            let execution = self.repository.execution(id)?;
+            let bytes = std::fs::metadata(logs.find(&execution)).ok().map(|data| data.len());
+            let node = execution.node;
             all.push(json!({
                 "jobExecutionId": id.0,
                 "node": Some(node).filter(|node| !node.is_empty()),

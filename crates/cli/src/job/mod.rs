@@ -171,7 +171,7 @@ impl Jobs {
         let mut engine = Engine::new(Arc::clone(&self.repository), artifacts(), folder);
         settle(&mut engine, &settings);
         engine.node = node(store);
-        engine.observers.push(Arc::new(JobLogs::new(store)));
+        engine.observers.push(Arc::new(JobLogs::of(store, &self.repository).map_err(batch)?));
         if !console.json() {
             engine.observers.push(Arc::new(Told));
         }
@@ -216,9 +216,9 @@ fn node(store: &Path) -> String {
 }
 
 /// Creates the finding for a missing job log, with its location.
-fn no_log(execution: &Execution, store: &Path) -> Finding {
+fn no_log(execution: &Execution, store: &Path, path: &Path) -> Finding {
     let (id, here) = (execution.id, node(store));
-    let message = format!("the job log of execution {id} is not in {}", JobLogs::new(store).path(id).display());
+    let message = format!("the job log of execution {id} is not in {}", path.display());
     let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Environment, message);
     match execution.node.split_once(':') {
         Some((host, folder)) if execution.node != here => finding.hint(format!(
@@ -514,17 +514,26 @@ fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
 
 fn log(args: &IdArgs) -> Result<Exit, Stop> {
     let (store, id) = (args.place.store.local(), ExecutionId(args.execution));
-    let path = JobLogs::new(store).path(id);
+    let find = || -> Result<(Execution, PathBuf), Stop> {
+        let jobs = Jobs::open(&args.place)?;
+        let execution = jobs.repository.execution(id).map_err(batch)?;
+        let path = JobLogs::of(store, &jobs.repository).map_err(batch)?.find(&execution);
+        jobs.close(Exit::Done)?;
+        Ok((execution, path))
+    };
+    // Another process may have the store open. Only a repository in a database has its logs in a folder of its own.
+    let path = match args.place.repository {
+        Some(_) => find()?.1,
+        None => JobLogs::new(store).path(id),
+    };
     match std::fs::read(&path) {
         Ok(text) => {
             write_stdout(&text)?;
             Ok(Exit::Done)
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let jobs = Jobs::open(&args.place)?;
-            let execution = jobs.repository.execution(id).map_err(batch)?;
-            jobs.close(Exit::Done)?;
-            Err(no_log(&execution, store).into())
+            let (execution, path) = find()?;
+            Err(no_log(&execution, store, &path).into())
         }
         Err(error) => Err(unreadable(&path, &error)),
     }
@@ -567,7 +576,7 @@ fn purge(args: &PurgeJobsArgs, console: &Console) -> Result<Exit, Stop> {
             repository.purge_before(before, &|| false).map_err(batch)?
         }
     };
-    let logs = JobLogs::new(args.place.store.local());
+    let logs = JobLogs::of(args.place.store.local(), repository).map_err(batch)?;
     for execution in removed {
         logs.remove(execution).map_err(|error| unreadable(&logs.path(execution), &error))?;
     }

@@ -1,6 +1,5 @@
 //! Instances that a server removes after some days, with their logs.
 
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use quayline_batch::log::JobLogs;
@@ -13,13 +12,12 @@ use super::DAY_MS;
 /// number of instances. `over` returns true to leave the rest for the next call.
 pub(super) fn retain(
     repository: &Repository,
-    store: &Path,
+    logs: &JobLogs,
     days: u64,
     over: &dyn Fn() -> bool,
 ) -> Result<usize, BatchError> {
     let before = repository.now_ms().saturating_sub(days.saturating_mul(DAY_MS));
     let (removed, instances) = repository.purge_before(before, over)?;
-    let logs = JobLogs::new(store);
     for execution in removed {
         // A log that stays is removed below, by the next call at the latest.
         let _ = logs.remove(execution);
@@ -81,7 +79,7 @@ mod tests {
         let running = start();
         clock.0.fetch_add(3 * DAY_MS, Ordering::Relaxed);
         let last = start().run().expect("it ends");
-        let keep = |days| retain(&repository, folder.path(), days, &|| false).expect("it retains");
+        let keep = |days| retain(&repository, &JobLogs::new(folder.path()), days, &|| false).expect("it retains");
         assert_eq!(keep(3), 0, "it ended three days ago, and not more");
         clock.0.fetch_add(1, Ordering::Relaxed);
         assert_eq!(keep(3), 1);

@@ -15,19 +15,10 @@ pub(super) fn list(
     as_json: bool,
     repository: &Repository,
 ) -> Result<String, BatchError> {
-    let mut executions = Vec::new();
-    match job {
-        None => executions = repository.latest(0, count)?,
-        Some(job) => {
-            for instance in repository.instances(job, 0, count)? {
-                for id in repository.executions(instance)? {
-                    executions.push(repository.execution(id)?);
-                }
-            }
-            executions.sort_by_key(|execution| std::cmp::Reverse(execution.id));
-            executions.truncate(count);
-        }
-    }
+    let executions = match job {
+        None => repository.latest(0, count)?,
+        Some(job) => repository.latest_of(job, count)?,
+    };
     let mut text = String::new();
     if as_json {
         for found in &executions {

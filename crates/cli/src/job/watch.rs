@@ -95,19 +95,17 @@ impl Left {
                 repository.take_over(&|id| again.contains(&id))?.iter().for_each(report);
             }
         }
-        for left in repository.left_behind()? {
-            // Jobs of other projects belong to their servers.
-            if std::path::Path::new(&left.folder) == shared.project {
-                resume(shared, left)?;
-            }
-        }
-        Ok(())
+        shared.take_over_lost(&|_| true)?.iter().for_each(report);
+        // Jobs of other projects belong to their servers.
+        let left = repository.left_behind(&|folder| std::path::Path::new(folder) == shared.project)?;
+        left.into_iter().try_for_each(|left| resume(shared, left))
     }
 }
 
 /// Reports that the process of an execution ended.
 pub(super) fn report(execution: &Execution) {
-    eprintln!("job execution {} of {} is FAILED: the process that ran it ended", execution.id, execution.job);
+    let cause = execution.cause.as_deref().unwrap_or_default();
+    eprintln!("job execution {} of {} is FAILED: {cause}", execution.id, execution.job);
 }
 
 /// Restarts an execution whose process ended, or leaves it to an operator.
@@ -153,7 +151,7 @@ fn restarted(shared: &Arc<Shared>, before: Execution) -> Result<Execution, Refus
 fn retain(shared: &Shared, days: u64) {
     let over = || shared.is_ending.load(Ordering::Relaxed);
     while !over() {
-        match retention::retain(&shared.repository, &shared.store, days, &over) {
+        match shared.logs().and_then(|logs| retention::retain(&shared.repository, &logs, days, &over)) {
             Ok(0) => {}
             Ok(count) => eprintln!("{count} job instances removed: they ended more than {days} days ago"),
             Err(error) => eprintln!("{}", error.finding()),
@@ -162,5 +160,158 @@ fn retain(shared: &Shared, days: u64) {
         while !over() && Instant::now() < next {
             std::thread::park_timeout(Duration::from_secs(1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use quayline_batch::record::Lease;
+    use quayline_batch::{Backend, BatchStatus, Repository, StoreBackend, Work};
+    use quayline_postgres::SqlError;
+    use quayline_project::job::JobSettings;
+    use quayline_server::{AdminPart as _, AdminRequest};
+    use quayline_store::{Access, MemoryEngine, Store, StoreLimits, SystemClock};
+    use quayline_workload::{Workload, WorkloadConfig};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::job::{JobsPart, Place};
+
+    /// A repository whose database is away at times.
+    struct Away {
+        inner: StoreBackend,
+        is_away: Arc<AtomicBool>,
+    }
+
+    impl Backend for Away {
+        fn begin(&self) -> Result<Box<dyn Work>, BatchError> {
+            if self.is_away.load(Ordering::SeqCst) {
+                return Err(BatchError::Lost(SqlError::Lost { database: "it".to_owned(), why: "away".to_owned() }));
+            }
+            self.inner.begin()
+        }
+
+        fn owner(&self) -> Result<u64, BatchError> {
+            self.inner.owner()
+        }
+
+        fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
+            self.inner.is_gone(lease)
+        }
+
+        fn now_ms(&self) -> u64 {
+            self.inner.now_ms()
+        }
+    }
+
+    fn asked(part: &JobsPart, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let body = body.to_string().into_bytes();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let body = if method == "GET" { &[][..] } else { &body };
+        let request = AdminRequest {
+            method,
+            path,
+            query,
+            body,
+            operator: None,
+            owns_only: false,
+            if_match: None,
+            if_none_match: None,
+        };
+        let answer = part.request(&request).expect("a path of jobs");
+        (answer.status, serde_json::from_slice(&answer.body).expect("JSON"))
+    }
+
+    fn until(what: &str, is_so: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !is_so() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Regression: an execution that ended while the database was away stayed STARTED until the server ended, and no operation waited for the database
+    /// any more. Large rejects made a page short, which counted as the last one.
+    #[test]
+    fn a_database_that_returns_finds_the_server_as_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+        std::fs::create_dir(folder.path().join("jobs")).expect("a folder");
+        let job = |name: &str, step: &str| {
+            let head = format!("<job id=\"{name}\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">");
+            write(&format!("jobs/{name}.xml"), &format!("{head}<step id=\"s\">{step}</step></job>"));
+        };
+        let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+        let command = property("command", "until test -e go; do sleep 0.05; done");
+        job(
+            "wait",
+            &format!("<batchlet ref=\"quayline.commandBatchlet\"><properties>{command}</properties></batchlet>"),
+        );
+        job(
+            "reject",
+            &format!(
+                "<properties>{}</properties><chunk item-count=\"5\"><reader ref=\"quayline.fileReader\"><properties>{}</properties></reader>\
+                 <writer ref=\"quayline.fileWriter\"><properties>{}{}</properties></writer>\
+                 <skippable-exception-classes><include class=\"quayline.Rejected\"/></skippable-exception-classes></chunk>",
+                property("quayline.rejects", "keep"),
+                property("file", "in"),
+                property("file", "out"),
+                property("framing", "fixed:4"),
+            ),
+        );
+        let engine = Arc::new(MemoryEngine::new());
+        let store = Store::open(engine, Arc::new(SystemClock), StoreLimits::default(), Access::Write).expect("a store");
+        let is_away = Arc::new(AtomicBool::new(false));
+        let inner = StoreBackend::new(store, Arc::new(SystemClock)).expect("a repository");
+        let backend = Away { inner, is_away: Arc::clone(&is_away) };
+        let patience = Duration::from_millis(300);
+        let repository = Arc::new(Repository::new(Arc::new(backend)).with_patience(patience));
+        let place = Place {
+            project: folder.path().to_owned(),
+            store: folder.path().to_owned(),
+            keeping: None,
+            settings: JobSettings::default(),
+            workload: Workload::new(WorkloadConfig::default(), 2),
+        };
+        let part = JobsPart::new(place, Arc::clone(&repository)).expect("threads");
+        let start = |name: &str| {
+            let (status, value) = asked(&part, "POST", "/batch/jobinstances", &json!({ "jobXMLName": name }));
+            assert_eq!(status, 201, "{value}");
+            ExecutionId(value["jobExecutionId"].as_u64().expect("a number"))
+        };
+        let is_over = |id| repository.execution(id).is_ok_and(|execution| !execution.status.is_running());
+        let lost = start("wait");
+        until("the step runs", || repository.steps(lost).is_ok_and(|steps| !steps.is_empty()));
+        is_away.store(true, Ordering::SeqCst);
+        write("go", "");
+        until("the thread ends", || part.metrics().contains("quayline_jobs_running 0"));
+        is_away.store(false, Ordering::SeqCst);
+        until("the server notices it", || is_over(lost));
+        let ended = repository.execution(lost).expect("it is there");
+        assert_eq!(
+            (ended.status, ended.cause.as_deref()),
+            (BatchStatus::Failed, Some("its end could not be recorded"))
+        );
+        let again = asked(&part, "PUT", &format!("/batch/jobexecutions/{lost}?action=restart"), &json!({}));
+        assert_eq!(again.0, 200, "{}", again.1);
+        let again = ExecutionId(again.1["jobExecutionId"].as_u64().expect("a number"));
+        until("the restart ends", || is_over(again));
+        assert_eq!(repository.execution(again).expect("it is there").status, BatchStatus::Completed);
+        assert_eq!(repository.patience(), patience);
+        write("in", &format!("{}\n", "x".repeat(400_000)).repeat(45));
+        let rejects = start("reject");
+        until("the rejects are there", || is_over(rejects));
+        let (mut found, mut next) = (0, String::new());
+        loop {
+            let path = format!("/batch/jobexecutions/{rejects}/rejects?pageSize=1000{next}");
+            let page = asked(&part, "GET", &path, &Value::Null).1;
+            found += page["rejects"].as_array().expect("a page").len();
+            let Some(place) = page["next"].as_str() else { break };
+            next = format!("&after={place}");
+        }
+        assert_eq!(found, 45);
+        part.end();
     }
 }

@@ -149,7 +149,7 @@ fn definition(args: &DefineFileArgs) -> Result<FileDefinition, Stop> {
         organisation,
         record_bytes_min,
         record_bytes_max,
-        alternates: args.indexes.iter().map(|text| index(text, layout)).collect::<Result<_, _>>()?,
+        alternates: args.indexes.iter().map(|text| index("--index", text, layout)).collect::<Result<_, _>>()?,
     })
 }
 
@@ -171,7 +171,7 @@ fn alter(args: &AlterArgs, store: &Store, console: &Console) -> Result<Exit, Sto
     let change = FileChange {
         name: args.rename.clone(),
         record_bytes: args.record.as_deref().map(lengths).transpose()?,
-        add: args.add_index.iter().map(|text| index(text, None)).collect::<Result<_, _>>()?,
+        add: args.add_index.iter().map(|text| index("--add-index", text, None)).collect::<Result<_, _>>()?,
         remove: args.drop_index.clone(),
     };
     if change == FileChange::default() {
@@ -196,14 +196,15 @@ fn place(option: &str, text: &str, layout: Option<&Layout>) -> Result<KeyPlace, 
     Ok(KeyPlace { offset, length })
 }
 
-fn index(text: &str, layout: Option<&Layout>) -> Result<AlternateIndex, Stop> {
-    let wrong = || argument("--index has no name").hint("write NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates");
+fn index(option: &str, text: &str, layout: Option<&Layout>) -> Result<AlternateIndex, Stop> {
+    let wrong =
+        || argument(format!("{option} has no name")).hint("write NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates");
     let (name, rest) = text.split_once('=').ok_or_else(|| Stop::from(wrong()))?;
     let (rest, duplicates) = match rest.strip_suffix(":duplicates") {
         Some(rest) => (rest, Duplicates::Allowed),
         None => (rest, Duplicates::Unique),
     };
-    Ok(AlternateIndex { name: name.to_owned(), place: place("--index", rest, layout)?, duplicates })
+    Ok(AlternateIndex { name: name.to_owned(), place: place(option, rest, layout)?, duplicates })
 }
 
 fn define(args: &DefineFileArgs, store: &Store) -> Result<Exit, Stop> {

@@ -188,23 +188,18 @@ pub(super) fn messages(count: u64) -> String {
     counted(count, "message")
 }
 
-/// Attributes of a queue that is to be defined. An alias or topic has no limits.
+/// Attributes of a queue that is to be defined. The store has the defaults, and refuses an alias or topic with limits.
 pub(super) fn defined(args: &DefineQueueArgs) -> QueueChange {
-    let kind =
-        QueueChange { alias: args.alias.clone(), subscribers: subscribers(&args.subscriber), ..QueueChange::default() };
-    if kind.is_empty() {
-        args.marks.of(QueueChange {
-            depth_max: Some(args.depth_max),
-            message_bytes_max: Some(args.message_max),
-            backout_threshold: Some(args.backout_threshold),
-            backout_queue: args.backout_queue.clone(),
-            retry_ms: Some(args.retry),
-            ..kind
-        })
-    } else {
-        // An alias or a topic with limits is refused, not defined without them.
-        args.marks.of(QueueChange { backout_queue: args.backout_queue.clone(), ..kind })
-    }
+    args.marks.of(QueueChange {
+        alias: args.alias.clone(),
+        subscribers: subscribers(&args.subscriber),
+        depth_max: args.depth_max,
+        message_bytes_max: args.message_max,
+        backout_threshold: args.backout_threshold,
+        backout_queue: args.backout_queue.clone(),
+        retry_ms: args.retry,
+        ..QueueChange::default()
+    })
 }
 
 fn subscribers(names: &[String]) -> Option<Vec<String>> {

@@ -37,6 +37,12 @@ impl Sought {
             (None, None) => None,
         };
         let key = key.map(|(option, key)| not_empty(option, key)).transpose()?;
+        if args.index.is_some()
+            && let Some(place) = place_of(args.address.is_some(), args.number.is_some())
+        {
+            let finding = argument(format!("--index has no effect with --{place}"));
+            return Err(finding.hint(format!("leave --index out, or give a key instead of --{place}")).into());
+        }
         Ok(Sought { key, index: args.index.clone(), address: args.address, number: args.number })
     }
 
@@ -56,6 +62,12 @@ impl Sought {
         };
         let key = key.map(|(name, key)| not_empty(name, key)).transpose()?;
         let index = query.value("index").map(str::to_owned);
+        if index.is_some()
+            && let Some(place) = place_of(query.value("address").is_some(), query.value("number").is_some())
+        {
+            let hint = format!("leave `index` out, or send a key instead of `{place}`");
+            return Err(wrong(format!("`index` has no effect with `{place}`"), hint).into());
+        }
         Ok(Sought { key, index, address: number(query, "address")?, number: number(query, "number")? })
     }
 
@@ -107,6 +119,11 @@ impl Sought {
         }
         Ok(browse)
     }
+}
+
+/// Returns the name of the place in the file that selects a record.
+fn place_of(has_address: bool, has_number: bool) -> Option<&'static str> {
+    if has_address { Some("address") } else { has_number.then_some("number") }
 }
 
 fn not_empty(name: &str, key: Vec<u8>) -> Result<Vec<u8>, Stop> {

@@ -307,3 +307,19 @@ fn records_need_the_roles_of_the_listener() {
     }
     assert_eq!(serving.stop(), Some(0));
 }
+
+/// Regression: `--index` had no effect with a place in the file, and the message for `--add-index` named another option.
+#[test]
+fn options_about_an_index_are_named() {
+    let (world, _) = world("");
+    load(&world, "own");
+    for (command, message) in [
+        ("get LOG --index CITY --address 0", "--index has no effect with --address"),
+        ("browse SLOTS --index CITY --number 1", "--index has no effect with --number"),
+        ("alter CUST#1 --add-index bad", "--add-index has no name"),
+        ("define NEW --record 4-200 --key 0:4 --index bad", "--index has no name"),
+    ] {
+        let found = world.run(&format!("file {command} --store own")).code(2).err();
+        assert!(found.contains(message), "{command}: {found}");
+    }
+}

@@ -358,6 +358,11 @@ fn a_partition_is_split_over_http() {
         std::thread::sleep(Duration::from_millis(20));
     };
     assert_eq!(link, ("PUT".to_owned(), format!("/batch/jobexecutions/{run}?action=split&partition={{partition}}")));
+    for other in ["partition=99&step=s", "partition=0&step=t"] {
+        let path = format!("/batch/jobexecutions/{run}?action=split&{other}");
+        let refused = server.json("PUT", &path, &Value::Null, 409);
+        assert!(refused["findings"][0]["message"].as_str().is_some_and(|text| text.contains("partition")), "{refused}");
+    }
     let path = format!("/batch/jobexecutions/{run}?action=split&partition=0&step=s");
     assert_eq!(id(&server.json("PUT", &path, &Value::Null, 200)), run);
     let begin = Instant::now();
@@ -399,6 +404,13 @@ fn wrong_requests_for_jobs_say_what_to_send() {
         ("GET", "/batch/jobexecutions/99", "", 404, "no job execution has the number 99"),
         ("GET", "/batch/jobexecutions/x", "", 400, "`x` is not the number of a job execution"),
         ("PUT", "/batch/jobexecutions/1?action=fly", "", 400, "the request names no action that can be done"),
+        (
+            "PUT",
+            "/batch/jobexecutions/1?action=restart",
+            "{\"jobXMLName\":\"copy\"}",
+            400,
+            "a restart does not take a jobXMLName",
+        ),
         ("PUT", "/batch/jobexecutions/1?action=split", "", 400, "the request names no partition by its number"),
         ("PUT", "/batch/jobexecutions/1?action=split&partition=0", "", 404, "no job execution has the number 1"),
         ("GET", "/batch/jobexecutions?pagesize=3", "", 400, "unknown parameter `pagesize`"),

@@ -417,3 +417,18 @@ fn a_list_waits_for_a_process_that_ends() {
     assert!(listed.code(0).out().contains("copy"), "{}", listed.err());
     assert!(holder.wait().expect("it ends").code().is_some());
 }
+
+/// Regression: with a job and a number, the list left out newer executions of older instances.
+#[test]
+fn the_newest_executions_of_a_job_are_listed() {
+    let world = world();
+    let fails = job().replace("in.txt", "missing.txt");
+    world.write("fails.xml", &fails);
+    for command in ["start fails.xml", "start fails.xml", "restart 1", "restart 3"] {
+        assert_ne!(world.run(&format!("job {command}")).code, Some(0), "{command}");
+    }
+    let listed = world.run("job list --job copy -n 2 --json").code(0).out();
+    let found: Vec<&str> =
+        listed.lines().filter_map(|line| line.split_once("\"jobExecutionId\":")?.1.split(',').next()).collect();
+    assert_eq!(found, ["4", "3"], "{listed}");
+}

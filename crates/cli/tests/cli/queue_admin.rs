@@ -70,6 +70,12 @@ fn commands_on_queues_work_while_a_server_has_the_store() {
     assert!(nothing.contains("names nothing to change"), "{nothing}");
     let marks = run("queue define DEEP --alias ORDERS --depth-high 5").code(2).err();
     assert!(marks.contains("no limits of its own"), "{marks}");
+    for option in ["--depth-max 5", "--message-max 9", "--backout-threshold 1", "--retry 10"] {
+        for kind in ["--alias ORDERS", "--subscriber ORDERS"] {
+            let limits = run(&format!("queue define LIMITED {kind} {option}")).code(2).err();
+            assert!(limits.contains("no limits of its own"), "{kind} {option}: {limits}");
+        }
+    }
     let limits = run("queue alter IN --depth-max 5").code(2).err();
     assert!(limits.contains("no limits of its own"), "{limits}");
     assert_eq!(run("queue move ORDERS DEAD.LETTER -n 1").code(0).err(), "1 message moved\n");

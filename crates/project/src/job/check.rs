@@ -260,12 +260,28 @@ impl Checker<'_> {
             }
             match element.name {
                 "flow" => self.scope(element, false),
-                "split" => element.named("flow").for_each(|flow| self.scope(flow, false)),
+                "split" => element.named("flow").for_each(|flow| {
+                    self.leads_nowhere(flow);
+                    self.scope(flow, false);
+                }),
                 _ => {}
             }
         }
         self.loops(&elements, &edges);
         self.unreached(scope, &elements, &edges, is_job, &number);
+    }
+
+    /// Warns about what leads on from a flow of a split: the split ends after all of its flows.
+    fn leads_nowhere(&mut self, flow: &Node) {
+        let what = "the job continues after all flows of the split";
+        let hint = "put it on the split, or into the flow after its last element".to_owned();
+        if flow.attribute("next").is_some_and(|next| !next.is_empty()) {
+            self.warn(codes::JOB_UNREACHED, flow, "next", format!("next is never followed: {what}"), hint.clone());
+        }
+        for child in flow.children.iter().filter(|child| matches!(child.name, "next" | "end" | "stop" | "fail")) {
+            let message = format!("the transition is never taken: {what}");
+            self.warn(codes::JOB_UNREACHED, child, "on", message, hint.clone());
+        }
     }
 
     fn no_target(&mut self, scope: &Node, target: &str, node: &Node, attribute: &'static str) {

@@ -3,7 +3,8 @@
 //! A database does not report inexact values: it rounds a number with more decimals than its column, or with more digits than a binary number of its
 //! column. It drops the time of day of a date, the date of a time of day, the zone of a time without zone, and the end of a `name`, and uses the last
 //! of two members with the same name. Quayline therefore checks each item before it sends it. The database itself refuses values that are not JSON or
-//! not numbers. Fields of an `interval` that its column does not store are not checked.
+//! not numbers. Quayline checks each element of an array, and refuses a column of a row type that may change values. Fields of an `interval` that its
+//! column does not store, and bounds of ranges, are not checked.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -44,7 +45,10 @@ struct Time {
 
 /// Precisions of the columns of a table.
 pub(super) struct Exact {
+    /// Precision of each column; for an array, of its elements.
     columns: Vec<Keeps>,
+    /// True for each column that is an array.
+    arrays: Vec<bool>,
     /// True if the database may change values to suit the columns.
     rounds: bool,
 }
@@ -83,26 +87,51 @@ impl Losses {
     }
 }
 
-/// Type and modifier of each column; those of a domain are in its definition.
+/// Notation of a value.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Form {
+    Json,
+    /// The database's notation of values, in which an array has braces.
+    Literal,
+}
+
+/// Type and modifier of each column; those of a domain are in its definition. An array has those of its elements, and a row type those of each of its
+/// attributes.
 const COLUMNS: &str = "WITH RECURSIVE kind AS (\
-    SELECT attname::text AS name, atttypid AS type, atttypmod AS modifier FROM pg_attribute \
+    SELECT attname::text AS name, atttypid AS type, atttypmod AS modifier, false AS is_array, false AS is_part FROM pg_attribute \
     WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped \
-    UNION ALL SELECT name, typbasetype, greatest(modifier, typtypmod) FROM kind JOIN pg_type ON pg_type.oid = type AND typtype = 'd') \
-    SELECT name, type::regtype::text, modifier::bigint FROM kind JOIN pg_type ON pg_type.oid = type AND typtype <> 'd'";
+    UNION ALL SELECT name, inner_kind.type, inner_kind.modifier, kind.is_array OR inner_kind.is_array, kind.is_part OR inner_kind.is_part \
+    FROM kind JOIN pg_type AS of ON of.oid = kind.type CROSS JOIN LATERAL (\
+    SELECT of.typbasetype AS type, greatest(kind.modifier, of.typtypmod) AS modifier, false AS is_array, false AS is_part WHERE of.typtype = 'd' \
+    UNION ALL SELECT of.typelem, kind.modifier, true, false WHERE of.typtype = 'b' AND of.typelem <> 0 AND of.typlen = -1 \
+    UNION ALL SELECT atttypid, atttypmod, false, true FROM pg_attribute \
+    WHERE of.typtype = 'c' AND attrelid = of.typrelid AND attnum > 0 AND NOT attisdropped) AS inner_kind) \
+    SELECT name, type::regtype::text, modifier::bigint, is_array, is_part FROM kind JOIN pg_type ON pg_type.oid = type \
+    WHERE typtype NOT IN ('c', 'd') AND NOT (typtype = 'b' AND typelem <> 0 AND typlen = -1)";
 
 impl Exact {
     /// Reads the precisions of columns. If the database `rounds`, each column accepts all values, and the changes are counted.
     pub(super) fn of(connection: &mut Connection, table: &str, columns: &[String], rounds: bool) -> Answer<Exact> {
         let found = connection.query(COLUMNS, &[Param::Binary(quoted_table(table).as_bytes())])?;
         let mut keeps = vec![Keeps::All; columns.len()];
+        let mut arrays = vec![false; columns.len()];
         for row in 0..found.len() {
             let Some(row) = found.row(row) else { continue };
             let (Some(name), Some(of), Some(modifier)) = (row.text(0), row.text(1), row.int8(2)) else { continue };
-            if let Some(place) = columns.iter().position(|column| column == name) {
-                keeps[place] = keeps_of(of, modifier);
+            let Some(place) = columns.iter().position(|column| column == name) else { continue };
+            let found = keeps_of(of, modifier);
+            if row.bool(4) != Some(true) {
+                (keeps[place], arrays[place]) = (found, row.bool(3) == Some(true));
+            } else if found != Keeps::All && !rounds {
+                let message = format!(
+                    "the column {name} of {table} has a row type with a part of the type {of}, which may change values"
+                );
+                return Err(Thrown::of(&["quayline.Configuration"], message).hint(
+                    "Quayline does not check the parts of a row: let the database change them with inexact=\"round\"",
+                ));
             }
         }
-        Ok(Exact { columns: keeps, rounds })
+        Ok(Exact { columns: keeps, arrays, rounds })
     }
 
     /// Refuses an item of JSON that names a column twice, or that has more than its columns keep.
@@ -133,9 +162,7 @@ impl Exact {
             if self.columns[place] == Keeps::All {
                 continue;
             }
-            let text = &item[value];
-            let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text);
-            self.one(place, text, number, names, losses)?;
+            self.one((place, &item[value], Form::Json), number, names, losses)?;
         }
         losses.missing.iter_mut().zip(seen).for_each(|(count, is_there)| *count += u64::from(!is_there));
         Ok(())
@@ -150,62 +177,28 @@ impl Exact {
         names: &[String],
         losses: &mut Losses,
     ) -> Answer<()> {
-        if self.columns[place] == Keeps::All { Ok(()) } else { self.one(place, text, number, names, losses) }
+        if self.columns[place] == Keeps::All {
+            return Ok(());
+        }
+        self.one((place, text, Form::Literal), number, names, losses)
     }
 
-    fn one(&self, place: usize, text: &[u8], number: u64, names: &[String], losses: &mut Losses) -> Answer<()> {
+    fn one(
+        &self,
+        (place, text, form): (usize, &[u8], Form),
+        number: u64,
+        names: &[String],
+        losses: &mut Losses,
+    ) -> Answer<()> {
+        let keeps = self.columns[place];
         let text = text.trim_ascii();
-        let (has, keeps, hint) = match self.columns[place] {
-            Keeps::Decimals(most) => match decimals(text) {
-                Some(found) if found > most => {
-                    let hint = "round it in a map, give the column more decimals, or let the database round: inexact=\"round\"";
-                    (places(found), places(most), hint)
-                }
-                _ => return Ok(()),
-            },
-            Keeps::Date if has_time_of_day(text) => (
-                "a time of day".to_owned(),
-                "dates".to_owned(),
-                "write the date alone, or let the database drop the time: inexact=\"round\"",
-            ),
-            Keeps::Time(time) => match decimals_of_second(text) {
-                found if found > time.decimals => (
-                    format!("{} of a second", places(found)),
-                    time.decimals.to_string(),
-                    "shorten the time in a map, or let the database round: inexact=\"round\"",
-                ),
-                _ if !time.has_zone && has_zone(text) => (
-                    "a time zone".to_owned(),
-                    "times without one".to_owned(),
-                    "convert the time and leave the zone out, give the column a type with time zone, or let the database drop it: inexact=\"round\"",
-                ),
-                _ if !time.has_date && has_date(text) => (
-                    "a date".to_owned(),
-                    "times of day".to_owned(),
-                    "write the time alone, or let the database drop the date: inexact=\"round\"",
-                ),
-                _ => return Ok(()),
-            },
-            Keeps::Float { is_double } if !is_float(text, is_double) => (
-                "more digits".to_owned(),
-                if is_double { "those of a double" } else { "those of a float" }.to_owned(),
-                "give the column the type numeric, or let the database round: inexact=\"round\"",
-            ),
-            Keeps::Bytes(most) if text.len() > most => (
-                format!("{} bytes", text.len()),
-                most.to_string(),
-                "shorten the text in a map, give the column the type text, or let the database cut it: inexact=\"round\"",
-            ),
-            Keeps::Json => match member_that_is_there_twice(text) {
-                Some(name) => (
-                    format!("an object with two members {name}"),
-                    "the last one".to_owned(),
-                    "write each member once, give the column the type json, or let the database drop the first: inexact=\"round\"",
-                ),
-                None => return Ok(()),
-            },
-            Keeps::All | Keeps::Date | Keeps::Float { .. } | Keeps::Bytes(_) => return Ok(()),
+        let found = match (self.arrays[place], form) {
+            (_, Form::Json) if text == b"null" => None,
+            (true, _) => excess_of_array(keeps, text, form),
+            (false, Form::Json) => excess(keeps, bare(text)),
+            (false, Form::Literal) => excess(keeps, text),
         };
+        let Some((has, keeps, hint)) = found else { return Ok(()) };
         if self.rounds {
             losses.changed[place] += 1;
             return Ok(());
@@ -213,6 +206,130 @@ impl Exact {
         let message = format!("item {number} of the chunk has {has} in {}, and the column keeps {keeps}", names[place]);
         Err(Thrown::of(&["quayline.Rejected"], message).hint(hint))
     }
+}
+
+/// Returns a text without the quotes of JSON.
+fn bare(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text)
+}
+
+/// What a value has, what its column keeps, and a remedy.
+type Excess = (String, String, &'static str);
+
+/// Returns what the first element has that the elements of an array do not keep.
+fn excess_of_array(keeps: Keeps, text: &[u8], form: Form) -> Option<Excess> {
+    if form == Form::Json && text.starts_with(b"\"") {
+        // JSON may have the array as a text in the notation of the database.
+        let literal = serde_json::from_slice::<String>(text).ok()?;
+        return excess_of_array(keeps, literal.as_bytes(), Form::Literal);
+    }
+    if keeps == Keeps::Json && form == Form::Json {
+        return excess(keeps, text);
+    }
+    let mut at = match form {
+        // The bounds of the dimensions come first: `[0:1]={1,2}`.
+        Form::Literal if text.starts_with(b"[") => text.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1),
+        _ => 0,
+    };
+    while let Some(byte) = text.get(at) {
+        let begin = at;
+        let element = match byte {
+            b'{' | b'}' | b'[' | b']' | b',' | b' ' | b'\t' | b'\n' | b'\r' => {
+                at += 1;
+                continue;
+            }
+            b'"' => {
+                let mut members = Members { text, at };
+                let end = members.string()?;
+                at = members.at;
+                match form {
+                    Form::Json => serde_json::from_slice::<String>(&text[begin..at]).ok()?.into_bytes(),
+                    Form::Literal => unescaped(&text[begin + 1..end]),
+                }
+            }
+            _ => {
+                let length = text[at..].iter().position(|byte| matches!(byte, b',' | b'}' | b']'));
+                at = length.map_or(text.len(), |length| at + length);
+                let element = text[begin..at].trim_ascii();
+                if element.eq_ignore_ascii_case(b"null") {
+                    continue;
+                }
+                element.to_vec()
+            }
+        };
+        let found = excess(keeps, element.trim_ascii());
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// Removes the backslashes that escape characters in an element of an array.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.iter();
+    while let Some(byte) = rest.next() {
+        bytes.extend(if *byte == b'\\' { rest.next() } else { Some(byte) });
+    }
+    bytes
+}
+
+/// Returns what a value has that a column does not keep.
+fn excess(keeps: Keeps, text: &[u8]) -> Option<Excess> {
+    let text = text.trim_ascii();
+    Some(match keeps {
+        Keeps::Decimals(most) => match decimals(text) {
+            Some(found) if found > most => {
+                let hint =
+                    "round it in a map, give the column more decimals, or let the database round: inexact=\"round\"";
+                (places(found), places(most), hint)
+            }
+            _ => return None,
+        },
+        Keeps::Date if has_time_of_day(text) => (
+            "a time of day".to_owned(),
+            "dates".to_owned(),
+            "write the date alone, or let the database drop the time: inexact=\"round\"",
+        ),
+        Keeps::Time(time) => match decimals_of_second(text) {
+            found if found > time.decimals => (
+                format!("{} of a second", places(found)),
+                time.decimals.to_string(),
+                "shorten the time in a map, or let the database round: inexact=\"round\"",
+            ),
+            _ if !time.has_zone && has_zone(text) => (
+                "a time zone".to_owned(),
+                "times without one".to_owned(),
+                "convert the time and leave the zone out, give the column a type with time zone, or let the database drop it: inexact=\"round\"",
+            ),
+            _ if !time.has_date && has_date(text) => (
+                "a date".to_owned(),
+                "times of day".to_owned(),
+                "write the time alone, or let the database drop the date: inexact=\"round\"",
+            ),
+            _ => return None,
+        },
+        Keeps::Float { is_double } if !is_float(text, is_double) => (
+            "more digits".to_owned(),
+            if is_double { "those of a double" } else { "those of a float" }.to_owned(),
+            "give the column the type numeric, or let the database round: inexact=\"round\"",
+        ),
+        Keeps::Bytes(most) if text.len() > most => (
+            format!("{} bytes", text.len()),
+            most.to_string(),
+            "shorten the text in a map, give the column the type text, or let the database cut it: inexact=\"round\"",
+        ),
+        Keeps::Json => match member_that_is_there_twice(text) {
+            Some(name) => (
+                format!("an object with two members {name}"),
+                "the last one".to_owned(),
+                "write each member once, give the column the type json, or let the database drop the first: inexact=\"round\"",
+            ),
+            None => return None,
+        },
+        Keeps::All | Keeps::Date | Keeps::Float { .. } | Keeps::Bytes(_) => return None,
+    })
 }
 
 /// Returns the precision of a column by its type; `modifier` is that of the catalog.
@@ -585,7 +702,8 @@ mod tests {
     #[test]
     fn members_are_found_in_any_order_and_writing() {
         let names = ["id".to_owned(), "n".to_owned(), "d".to_owned()];
-        let exact = Exact { columns: vec![Keeps::All, Keeps::Decimals(2), Keeps::Date], rounds: false };
+        let exact =
+            Exact { columns: vec![Keeps::All, Keeps::Decimals(2), Keeps::Date], arrays: vec![false; 3], rounds: false };
         let refused = |item: &str| {
             let found = exact.json(item.as_bytes(), 3, &names, &mut Losses::new(names.len()));
             found.err().map(|thrown| thrown.message)

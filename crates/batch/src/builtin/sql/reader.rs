@@ -47,7 +47,8 @@ impl SqlReader {
         })
     }
 
-    /// Returns the statement from the start, or after a key of these types.
+    /// Returns the statement from the start, or after a key of these types. Its columns are the texts of the key, `true` if the next row has an equal
+    /// key, and the item. Only the database knows which keys are equal: 1.0 and 1.00 are.
     fn text(&self, types: Option<&[String]>) -> String {
         let key: Vec<String> = self.key.iter().map(|name| format!("{ROW}.{}", quoted(name))).collect();
         let key = key.join(", ");
@@ -63,8 +64,15 @@ impl SqlReader {
             Items::Json => format!("row_to_json({ROW})::text"),
             Items::Csv => format!("{ROW}.*"),
         };
+        let next: Vec<String> =
+            self.key.iter().map(|name| format!("lead({ROW}.{}) OVER {ROW}_order", quoted(name))).collect();
+        let is_repeated = format!("(ROW({key}) = ROW({}))::text", next.join(", "));
         // The query may end with a comment.
-        format!("SELECT {}, {item} FROM ({}\n) AS {ROW}{after} ORDER BY {key}", texts.join(", "), self.query)
+        format!(
+            "SELECT {}, {is_repeated}, {item} FROM ({}\n) AS {ROW}{after} WINDOW {ROW}_order AS (ORDER BY {key}) ORDER BY {key}",
+            texts.join(", "),
+            self.query
+        )
     }
 
     /// Fetches the next rows. Returns false after the last.
@@ -89,18 +97,18 @@ impl SqlReader {
                 };
                 key.push(text.to_owned());
             }
-            let before = self.rows.back().map(|(_, key)| key).or(self.last.as_ref());
-            if before == Some(&key) {
+            // Neither of the two rows is an item, so a restart cannot begin between them.
+            if row.text(keys) == Some("true") {
                 let message = format!("two rows of the query of {} have the same {}", self.name, self.key.join(", "));
                 return Err(Thrown::of(&["quayline.Configuration"], message)
                     .hint("a restart would leave rows out: add columns to key until each row has a key of its own"));
             }
             let item = match self.items {
-                Items::Json => row.get(keys).unwrap_or_default().to_vec(),
+                Items::Json => row.get(keys + 1).unwrap_or_default().to_vec(),
                 Items::Csv => {
                     let mut item = Vec::new();
-                    for column in keys..row.len() {
-                        if column > keys {
+                    for column in keys + 1..row.len() {
+                        if column > keys + 1 {
                             item.push(b',');
                         }
                         csv_field(row.get(column), &mut item);

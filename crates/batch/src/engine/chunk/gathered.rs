@@ -7,7 +7,7 @@
 use super::super::fault::Remedy;
 use super::super::origin::{Origin, shown};
 use super::super::step::ns;
-use super::{Broken, ChunkRun};
+use super::{Broken, ChunkRun, ROW_BYTES};
 use crate::artifact::Item;
 use crate::error::Thrown;
 use crate::record::Stage;
@@ -27,6 +27,13 @@ impl ChunkRun<'_, '_> {
                 bytes as u128 + results.max(waiting) >= self.bytes_max as u128
             }
         }
+    }
+
+    /// Returns the bytes that the unit of work has of the rejects after the first `seen`, which becomes the number of all.
+    pub(super) fn bytes_of_rejects(&self, seen: &mut usize) -> usize {
+        let new = self.rejects.get(*seen..).unwrap_or_default();
+        *seen = self.rejects.len();
+        new.iter().map(|reject| reject.item.as_ref().map_or(0, Vec::len) + reject.message.len() + ROW_BYTES).sum()
     }
 
     /// Processes the waiting items until the chunk is full. Returns the size of the results in bytes.

@@ -152,7 +152,7 @@ const CHECKPOINTS: &str = "quayline.checkpoints";
 const CHUNK_BYTES_MAX: &str = "quayline.chunk-bytes-max";
 
 /// Bytes that a row takes until its unit of work is in the store: item, change, lock, undo, and its part of the record of the log.
-const ROW_BYTES: usize = 1_536;
+pub(super) const ROW_BYTES: usize = 1_536;
 
 /// Work of a chunk whose commit is in progress.
 #[derive(Clone, Copy, Default)]
@@ -573,7 +573,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let most = self.adaptive.as_ref().map_or(self.chunk.item_count, Adaptive::count);
         let deadline = (self.chunk.time_limit_s > 0)
             .then(|| Instant::now() + Duration::from_secs(u64::from(self.chunk.time_limit_s)));
-        let (mut bytes, mut waiting, mut count) = (0, 0, 0);
+        let (mut bytes, mut waiting, mut count, mut rejects) = (0, 0, 0, 0);
         // A store has no place for changes of a unit of work but the memory; a database receives them during the chunk.
         self.bytes_more = if self.writer.takes_several() && work.unit().is_some() { ROW_BYTES } else { 0 };
         loop {
@@ -610,6 +610,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
             }
             count += 1;
+            bytes += self.bytes_of_rejects(&mut rejects);
             if self.job.stop.is_set() {
                 return Ok(Filled::Stop);
             }

@@ -64,8 +64,12 @@ impl ChunkRun<'_, '_> {
         self.run.log_thrown(Some(self.context), &text, &thrown);
         let mut pause = PAUSE;
         loop {
-            if self.job.stop.wait(pause) || begin.elapsed() + pause > patience {
-                self.run.repository().give_up();
+            // A stop ends the wait of this job only.
+            if self.job.stop.wait(pause) {
+                return Err(Thrown { kind: Kind::Fatal, ..thrown });
+            }
+            if begin.elapsed() + pause > patience {
+                self.run.repository().has_waited();
                 return Err(Thrown { kind: Kind::Fatal, ..thrown });
             }
             pause = (pause * 2).min(PAUSE_MAX);
@@ -75,6 +79,7 @@ impl ChunkRun<'_, '_> {
                 Err(other) => return Err(other),
             }
         }
+        self.run.repository().answers();
         let text = format!("the database answers again after {:.1} s", begin.elapsed().as_secs_f64());
         self.run.event(event::LOG, Some(self.context), None, text);
         Ok(())
@@ -120,6 +125,7 @@ impl ChunkRun<'_, '_> {
         self.times.commit_ns += waited_ns;
         match outcome {
             Ok(()) => {
+                self.run.repository().answers();
                 self.before = None;
                 self.confirms = false;
                 if let (Some(made), Place::Partition(number, _, splits)) = (self.split_off.take(), &*self.place) {
