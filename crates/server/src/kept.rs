@@ -162,15 +162,15 @@ impl KeptFile {
 
     /// Adds a line. When the file has twice the number of lines to keep, the older half is removed; the rest is written under another name first.
     fn add(&mut self, interval: &Interval) -> std::io::Result<()> {
-        let known = match self.lines {
-            Some(known) => known,
-            None => self.lines()?.len() as u64,
-        };
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         // After an error, a part of the line may be there.
-        if self.lines.take().is_none() {
-            end_line(&self.path, &mut file)?;
-        }
+        let known = match self.lines.take() {
+            Some(known) => known,
+            None => {
+                end_line(&self.path, &mut file)?;
+                self.lines()?.len() as u64
+            }
+        };
         writeln!(file, "{}", interval.json())?;
         self.lines = Some(known + 1);
         if known + 1 >= self.keep.saturating_mul(2) {
@@ -263,7 +263,7 @@ mod tests {
         let mut kept = KeptFile::new(&path, 5);
         kept.keep(&interval(9)).expect("kept");
         kept.keep(&interval(10)).expect("kept");
-        assert_eq!(begins(KeptFile::new(&path, 5).last(10)), [6, 7, 9, 10]);
+        assert_eq!(begins(KeptFile::new(&path, 5).last(10)), [5, 6, 7, 9, 10]);
         // A whole line whose line feed is missing, and a line that ends inside of a character.
         for (end, expected) in [(&b""[..], &[6, 7, 9, 10, 11][..]), (b"\n{\"\xc3", &[7, 9, 10, 11, 11])] {
             let content = fs::read(&path).expect("read");
