@@ -7,7 +7,10 @@ use crate::exit::{Stop, argument};
 
 /// Returns the character set with this name.
 pub(crate) fn charset_named(name: &str) -> Result<Charset, Stop> {
-    Charset::by_name(name).map_err(|unknown| argument(unknown.to_string()).hint(unknown.hint()).into())
+    // A name may hold what a terminal would execute.
+    Charset::by_name(name).map_err(|unknown| {
+        argument(unknown.to_string().escape_debug().to_string().replace("\\'", "'")).hint(unknown.hint()).into()
+    })
 }
 
 /// Returns the character set with this name for EDI, whose delimiters are bytes of ASCII.
