@@ -260,7 +260,7 @@ mod tests {
         assert!(matches!(column.values(0), BytesValues::Interned { .. }));
     }
 
-    /// The keys of nulls named the first value, so many nulls and one long value took memory for a copy of the value at each null.
+    /// Regression: each null held the key of the first value. When the column left its dictionary, it copied that value once for each null.
     #[test]
     fn nulls_take_no_copies_of_the_first_value() {
         let mut column = BytesColumn::new(TextStore::Interned);

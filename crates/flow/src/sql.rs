@@ -39,7 +39,7 @@ const STOP_WAIT: Duration = Duration::from_secs(5);
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// First and longest pause while the database is not reachable.
 const PAUSE_MS: (u64, u64) = (50, 5_000);
-/// Messages of an outbox that the database remembers. Default 64, one for each start of the flow: only the last message of a run is not removed.
+/// Most messages of an outbox that the database remembers. Each run of a flow leaves one there, the last that it delivered.
 const REMEMBERED: usize = 64;
 /// Variable of the environment with the password, where the node names none.
 const PASSWORD: &str = "PGPASSWORD";

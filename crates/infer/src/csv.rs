@@ -70,7 +70,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
     }
 }
 
-/// Refuses a header that a reader refuses: every column has a name of its own. Blanks around a name are part of it.
+/// Refuses empty and repeated column names, as the reader does. Blanks around a name belong to the name.
 fn check_header(name: &str, text: &str, header: &[String]) -> Result<(), Findings> {
     let hint = "give each column a name of its own in the first row";
     let mut known = HashSet::new();

@@ -350,7 +350,8 @@ fn a_server_that_stops_acknowledges_what_it_commits() {
     assert_eq!(store.queue("Q").unwrap().facts().unwrap().depth, accepted);
 }
 
-/// A connection that breaks the protocol or is silent ends its links first, and they counted as closed: a client that died of a message died of it for ever.
+/// Regression: the links of a client that broke the protocol or fell silent counted as closed. A message that kills its client was then delivered
+/// again and again.
 #[test]
 fn a_client_that_breaks_the_protocol_or_hangs_counts_against_its_oldest_message() {
     let limits = ListenerLimits { idle_ms: 1_000, ..ListenerLimits::default() };

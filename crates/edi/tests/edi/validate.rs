@@ -576,7 +576,7 @@ fn rules_that_do_not_compile() {
     expect![[r#"
         : CLM02 = => GDE-114: the expression is not understood at character 8, expected a path, a number, a text in quotes or a function
         : CLM02 = sum( => GDE-114: the expression is not understood at character 13, expected a path, a number, a text in quotes or a function
-        : sum(1) = 1 => GDE-115: there is no path to take values from
+        : sum(1) = 1 => GDE-115: the function needs at least one path
         : CLM02 = NOPE01 => GDE-115: `NOPE01` is not a loop, segment or element of the guide's structure
         at C: CLM09 = 1 => GDE-115: CLM has no element 09
         at NOPE: 1 = 1 => GDE-007: loop NOPE is not in the structure

@@ -90,7 +90,7 @@ fn child_with_a_password_file() {
     assert_eq!(password("postgresql://four@db/orders"), None);
 }
 
-/// The marks of colons and backslashes in a password were taken for a part of it.
+/// Regression: the backslash before a colon or backslash became part of the password.
 #[test]
 fn colons_and_backslashes_in_a_password_file_have_a_backslash_before_them() {
     let folder = tempfile::tempdir().unwrap();

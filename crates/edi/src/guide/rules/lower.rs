@@ -197,7 +197,7 @@ impl Lowering<'_, '_> {
                 OperandKind::Sum | OperandKind::Count | OperandKind::First => Expression::Add(both),
             }
         });
-        whole.ok_or_else(|| "there is no path to take values from".to_owned())
+        whole.ok_or_else(|| "the function needs at least one path".to_owned())
     }
 
     /// Returns the path of an argument of `sum` and similar functions: a path, or an expression over one segment.
@@ -207,7 +207,7 @@ impl Lowering<'_, '_> {
         }
         let mut paths = Vec::new();
         collect(argument, &mut paths);
-        let Some(first) = paths.first() else { return Err("there is no path to take values from".to_owned()) };
+        let Some(first) = paths.first() else { return Err("the function needs at least one path".to_owned()) };
         let Last::Element { tag, .. } = self.last(first)? else {
             return Err("only elements can be computed with".to_owned());
         };

@@ -78,7 +78,7 @@ pub(crate) struct WrongQualifier {
     /// Index in `Transitions::conditions`.
     pub(crate) condition: u32,
     copy: [u8; QUALIFIER_BYTES],
-    /// Length of the value; of longer ones there is no copy.
+    /// Length of the value in bytes. A value longer than the copy has no copy.
     len: usize,
 }
 
