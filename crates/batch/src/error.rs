@@ -63,7 +63,7 @@ pub enum BatchError {
         status: BatchStatus,
     },
     /// A partition that is to split does not run.
-    #[error("execution {execution} does not run partition {partition} of such a step")]
+    #[error("execution {execution} has no running partition {partition} in the requested step")]
     NoPartition {
         /// The execution.
         execution: ExecutionId,

@@ -54,8 +54,11 @@ impl<K: Clone + Eq + Hash, V: Sync> Pool<K, V> {
                 let begun = SystemTime::now() - CLOCK_STEP;
                 let (value, files) = make()?;
                 let mut versions = versions(files.into_iter());
-                // A file that changed during the compile may differ from the definition.
-                versions.iter_mut().for_each(|(_, changed)| *changed = changed.filter(|changed| *changed < begun));
+                // A file that changed during the compile may differ from the definition. A later time is that of another clock.
+                let compile = begun..=SystemTime::now() + CLOCK_STEP;
+                versions
+                    .iter_mut()
+                    .for_each(|(_, changed)| *changed = changed.filter(|changed| !compile.contains(changed)));
                 Box::leak(Box::new(Made { value, versions }))
             }
         };
@@ -117,6 +120,11 @@ mod tests {
         write(5);
         assert_eq!(*lease(4).value, 4);
         assert_eq!(*lease(5).value, 4);
+        // The time of another clock, which is ahead.
+        let ahead = SystemTime::now() + Duration::from_secs(3_600);
+        std::fs::File::options().write(true).open(&file).unwrap().set_modified(ahead).unwrap();
+        assert_eq!(*lease(8).value, 8);
+        assert_eq!(*lease(9).value, 8);
         // A change during the compile.
         let made = POOL.lease("other", || {
             write(0);

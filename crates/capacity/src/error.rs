@@ -81,6 +81,12 @@ pub enum ModelError {
         /// Parameters that cannot be separated.
         what: &'static str,
     },
+    /// A cost is smaller than the differences between equal runs.
+    #[error("the cost of {what} is smaller than the noise of the runs")]
+    Noise {
+        /// Part of the work.
+        what: &'static str,
+    },
     /// No measurement includes this kind of work.
     #[error("no measurement has a {what} above 0, so its cost is unknown")]
     NotMeasured {
@@ -137,6 +143,7 @@ impl ModelError {
             ModelError::TooFewPoints { .. } => "measure at more load levels",
             ModelError::NotMeasured { .. } => "add a measurement that contains it, or remove it from the query",
             ModelError::NotIdentifiable { .. } => "vary the mix between measurements",
+            ModelError::Noise { .. } => "measure more runs, with item counts that differ by a factor of 10 or more",
             ModelError::Extrapolation { .. } => "measure closer to the value that the question names",
             ModelError::NoConvergence { .. } => "use an exact solver, or report the input as a defect",
             ModelError::NotCovered { .. } => "choose another method; the documentation of each names what it covers",

@@ -442,8 +442,11 @@ fn pair(encoding: &'static Encoding, char: char) -> Option<[u8; 2]> {
     let text = char.encode_utf8(&mut text);
     let (result, _, written) = encoding.new_encoder().encode_from_utf8_without_replacement(text, &mut out, true);
     let good = result == encoding_rs::EncoderResult::InputEmpty;
+    // The encoder may write another character that looks alike, such as U+FF0D for U+2212.
     match &out[..written] {
-        [a @ 0xa1..=0xfe, b @ 0xa1..=0xfe] if good => Some([a & 0x7f, b & 0x7f]),
+        bytes @ [a @ 0xa1..=0xfe, b @ 0xa1..=0xfe] if good && decoded(encoding, bytes) == Some(char) => {
+            Some([a & 0x7f, b & 0x7f])
+        }
         _ => None,
     }
 }
@@ -664,6 +667,20 @@ mod tests {
         problem(b"\x1b$B%", "\u{fffd}", "the text ends inside of a character or an escape sequence");
         // Half a character before a line end or an escape sequence.
         problem(b"\x1b$B%\n%J", "\u{fffd}\nナ", "bytes are not a character of the set ESC 2/4 2/8 4/2 (JIS X 0208)");
+    }
+
+    /// Regression: U+2212 was written as U+FF0D.
+    #[test]
+    fn every_character_that_can_be_written_is_read_again() {
+        let mut written = 0;
+        for char in (0x80..0x1_0000).filter_map(char::from_u32) {
+            let mut out = Vec::new();
+            if ExtendedText::default().put(char, &mut out).is_ok() {
+                written += 1;
+                assert_eq!(read(&out), (char.to_string(), Vec::new()), "U+{:04X}", u32::from(char));
+            }
+        }
+        assert!(written > 20_000, "{written}");
     }
 
     proptest! {

@@ -225,7 +225,7 @@ pub(crate) fn answer_of_arguments(answer: &clap::Error, words: &[OsString], plai
 }
 
 /// Escapes control characters of the text, so that a quoted argument cannot control the terminal.
-fn without_controls(text: &str) -> String {
+pub(crate) fn without_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() && c != '\n' {

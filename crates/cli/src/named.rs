@@ -3,14 +3,13 @@
 use quayline_charset::Charset;
 use quayline_frame::FramingSpec;
 
-use crate::exit::{Stop, argument};
+use crate::exit::{Stop, argument, without_controls};
 
 /// Returns the character set with this name.
 pub(crate) fn charset_named(name: &str) -> Result<Charset, Stop> {
     // A name may hold what a terminal would execute.
-    Charset::by_name(name).map_err(|unknown| {
-        argument(unknown.to_string().escape_debug().to_string().replace("\\'", "'")).hint(unknown.hint()).into()
-    })
+    Charset::by_name(name)
+        .map_err(|unknown| argument(without_controls(&unknown.to_string())).hint(unknown.hint()).into())
 }
 
 /// Returns the character set with this name for EDI, whose delimiters are bytes of ASCII.

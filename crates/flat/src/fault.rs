@@ -114,6 +114,8 @@ pub enum Bound {
     Digits(u32),
     /// Maximum number of digits after the decimal point.
     Decimals(u32),
+    /// Maximum number of digits, of a field whose first decimals are zeros.
+    Total(u32),
     /// No minus sign.
     Unsigned,
 }
@@ -276,6 +278,9 @@ impl fmt::Display for FlatFault {
                 }
                 Bound::Decimals(max) => {
                     write!(f, "the number has more digits after the point than the {max} of its field")
+                }
+                Bound::Total(max) => {
+                    write!(f, "the number has more digits than the {max} of its field, whose first decimals are zeros")
                 }
                 Bound::Unsigned => f.write_str("the number is negative, and its field has no sign"),
             },

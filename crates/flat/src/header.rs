@@ -54,23 +54,22 @@ impl Header {
         let mut errors = Vec::new();
         let mut more = row.more();
         let mut ignored = 0usize;
+        // A header of commas has millions of faults, and the search for similar names takes all columns.
+        let mut note = |cell: usize, finding: &dyn Fn() -> Finding| {
+            if errors.len() < TOLD_MAX { errors.push(at(cell, finding())) } else { more += 1 }
+        };
         for i in 0..row.len() {
-            if errors.len() > TOLD_MAX {
-                // They are counted, and a header of commas has millions.
-                errors.pop();
-                more += 1;
-            }
             let bytes = row.run(raw, i).bytes();
             let Ok(name) = core::str::from_utf8(bytes) else {
-                errors.push(at(i, Finding::error(NOT_UTF8, Fault::Sender, "the column's name is not UTF-8")));
+                note(i, &|| Finding::error(NOT_UTF8, Fault::Sender, "the column's name is not UTF-8"));
                 continue;
             };
             match by_name.get(name) {
                 None if style == style::Header::Open => ignored += 1,
-                None => errors.push(at(i, unknown(name, columns))),
+                None => note(i, &|| unknown(name, columns)),
                 Some(column) if header.cells[*column].is_some() => {
                     let message = format!("column {name} occurs twice in the header");
-                    errors.push(at(i, Finding::error(TWICE, Fault::Sender, message).hint("keep one of them")));
+                    note(i, &|| Finding::error(TWICE, Fault::Sender, &*message).hint("keep one of them"));
                 }
                 Some(column) => header.cells[*column] = Some(i),
             }

@@ -454,7 +454,13 @@ fn exceeded(number: Digits<'_>, digits: u16, scale: i16, signed: bool) -> Option
     }
     let decimals_max = u32::try_from(scale).unwrap_or(0);
     let decimals = fraction.len() - fraction.iter().rev().take_while(|digit| **digit == b'0').count();
-    (decimals > decimals_max as usize).then_some(Bound::Decimals(decimals_max))
+    if decimals > decimals_max as usize {
+        return Some(Bound::Decimals(decimals_max));
+    }
+    // With more decimals than digits, the first decimals are zeros.
+    let zeros = decimals_max.saturating_sub(u32::from(digits)) as usize;
+    let is_above = fraction.iter().take(zeros).any(|digit| *digit != b'0');
+    is_above.then_some(Bound::Total(u32::from(digits)))
 }
 
 /// Returns whether `""` is a value of a leaf: an empty text, or zero bytes.

@@ -558,7 +558,7 @@ impl<'p> Run<'p> {
         let (flow, now_ms) = (self.flow, self.clock.now_ms());
         let (observer, name, files) = (Arc::clone(&self.observer), Rc::clone(&self.name), Arc::clone(&self.files_left));
         let has_files = after.iter().any(|one| matches!(one, After::File(_)));
-        let mut unwritten = Unwritten(has_files.then(|| Arc::clone(&files)));
+        let mut unwritten = RequestsWriting(has_files.then(|| Arc::clone(&files)));
         async move {
             outcome.await.inspect_err(|_| unwritten.end())?;
             stats.committed.fetch_add(1, Ordering::Relaxed);
@@ -617,16 +617,16 @@ impl<'p> Run<'p> {
 }
 
 /// Files that a unit of work leaves to the thread for unwritten files if its future is dropped, such as at the time limit of a pass.
-struct Unwritten(Option<Arc<FilesLeft>>);
+struct RequestsWriting(Option<Arc<FilesLeft>>);
 
-impl Unwritten {
+impl RequestsWriting {
     /// Notes that the files are written or reported, or that the unit of work has none.
     fn end(&mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Unwritten {
+impl Drop for RequestsWriting {
     fn drop(&mut self) {
         self.0.iter().for_each(|files| files.wanted());
     }

@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::str::FromStr as _;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
@@ -39,7 +40,7 @@ const STOP_WAIT: Duration = Duration::from_secs(5);
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// First and longest pause while the database is not reachable.
 const PAUSE_MS: (u64, u64) = (50, 5_000);
-/// Most messages of an outbox that the database remembers. Each run of a flow leaves one there, the last that it delivered.
+/// Maximum number of message ids that the database keeps for an outbox. Each run of a flow leaves one, that of its last message.
 const REMEMBERED: usize = 64;
 /// Variable of the environment with the password, where the node names none.
 const PASSWORD: &str = "PGPASSWORD";
@@ -304,7 +305,7 @@ impl Run<'_> {
         client.batch_execute("BEGIN").await.map_err(waits)?;
         let id = hex(&message.id);
         let removed = self.sql.1.borrow().get(&at).cloned().unwrap_or_default();
-        let known = client.execute(&remember(), &[&outbox, &id, &removed]).await;
+        let known = client.execute(REMEMBER.as_str(), &[&outbox, &id, &removed]).await;
         let is_new = matches!(known, Ok(1));
         let done = match known {
             // It was executed before, and the connection or this process ended too early to know.
@@ -329,9 +330,9 @@ impl Run<'_> {
     }
 }
 
-/// Returns the statement that remembers the delivery of a message, which changes no row if it is known already. Its parameters are the outbox, the
-/// message, and the messages that cannot come again.
-fn remember() -> String {
+/// The statement that remembers the delivery of a message, which changes no row if it is known already. Its parameters are the outbox, the message,
+/// and the messages that cannot come again.
+static REMEMBER: LazyLock<String> = LazyLock::new(|| {
     // Text with one id in earlier versions.
     let known = "string_to_array(quayline_delivered.last, ' ')";
     format!(
@@ -341,7 +342,7 @@ fn remember() -> String {
          ))[1:{REMEMBERED}], ' ') \
          WHERE excluded.last <> ALL ({known})"
     )
-}
+});
 
 /// Creates the failure of a statement whose time is over.
 fn late(limit_ms: u64) -> Failure {

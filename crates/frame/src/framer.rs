@@ -10,7 +10,7 @@ use crate::spec::*;
 use crate::{EndOfInput, FrameFault, FrameFaultKind, RecordExtent, RecordExtentFound};
 
 /// Wraps record bodies in a framing. [`crate::Splitter`] with the same [`FramingSpec`] returns the same bodies (fixed records
-/// padded).
+/// padded). Exception: it reports a last line of only 0x1a as a mark of the end of the file ([`FrameFaultKind::EndMark`]).
 #[derive(Clone, Debug)]
 pub struct Framer {
     spec: FramingSpec,
@@ -192,7 +192,13 @@ impl Framer {
         self.within_limit(body)?;
         let rdw = spec.rdw.header_of(body)?;
         // A record that is longer than a block has one of its own.
-        if !self.block.is_empty() && self.block.len() + header + body.len() > self.options.block_bytes as usize {
+        let is_next =
+            !self.block.is_empty() && self.block.len() + header + body.len() > self.options.block_bytes as usize;
+        let before = if is_next { 0 } else { self.block.len().saturating_sub(BDW) };
+        if spec.bdw.header(before + header + body.len()).is_none() {
+            return Err(too_long(body, 0));
+        }
+        if is_next {
             self.end_block(out);
         }
         self.begin_block();
@@ -265,7 +271,7 @@ impl Framer {
         let record = &mut out[start..];
         let most = self.limits.record_bytes_max;
         if record.len() > most {
-            return Err(too_long(body, (most - (record.len() - body.len())) as u64));
+            return Err(too_long(body, most.saturating_sub(record.len() - body.len()) as u64));
         }
         let field = spec.offset..spec.offset + spec.size;
         let before = record[field.clone()].to_vec();
@@ -334,7 +340,7 @@ impl Framer {
             FramingSpec::Blocked(spec) => spec.bdw,
             _ => BdwSpec::default(),
         };
-        let header = bdw.header(self.block.len() - BDW);
+        let header = bdw.header(self.block.len() - BDW).expect("each record is checked before it comes into the block");
         self.block[..BDW].copy_from_slice(&header);
         out.append(&mut self.block);
     }
@@ -381,15 +387,16 @@ impl RdwSpec {
 }
 
 impl BdwSpec {
-    /// Returns the header of a block with this many bytes after it, at most `u32::MAX`, as `FramerOptions::block_bytes` is.
-    fn header(&self, bytes: usize) -> [u8; BDW] {
+    /// Returns the header of a block with this many bytes after it, or `None` if it cannot express the adjusted length.
+    fn header(&self, bytes: usize) -> Option<[u8; BDW]> {
         let own = if self.counts == Counts::Whole { BDW as i64 } else { 0 };
-        let value = bytes as i64 + own - i64::from(self.adjustment);
-        let value = u32::try_from(value.max(0)).expect("a block is shorter than 2 GiB") & 0x7fff_ffff;
-        let word = if bytes + BDW > SHORT_BLOCK_MAX { value | 0x8000_0000 } else { value << 16 };
-        match self.order {
+        let value = i64::try_from(bytes).ok()?.checked_add(own - i64::from(self.adjustment))?;
+        let value = u32::try_from(value).ok().filter(|value| *value <= 0x7fff_ffff)?;
+        let is_short = bytes + BDW <= SHORT_BLOCK_MAX && value <= 0x7fff;
+        let word = if is_short { value << 16 } else { value | 0x8000_0000 };
+        Some(match self.order {
             ByteOrder::Big => word.to_be_bytes(),
             ByteOrder::Little => word.to_le_bytes(),
-        }
+        })
     }
 }

@@ -362,7 +362,7 @@ impl Sink for Values<'_> {
         match value {
             Value::Text(run) | Value::Ascii(run) => out.extend_from_slice(run.bytes()),
             Value::Null => {}
-            // As a double, a single has digits that nobody wrote.
+            // A single that is converted to a double has digits that the value did not have.
             Value::Float32(x) => {
                 let _: std::io::Result<()> = write!(out, "{x}");
             }

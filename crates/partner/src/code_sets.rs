@@ -136,7 +136,8 @@ pub(crate) fn has_code_extension(identifier: &[u8]) -> bool {
     CharacterSet::of(identifier) == Some(CharacterSet::Iso2022)
 }
 
-/// Headers of the interchange that is read, with the bytes of the source, and the sets in force; nothing for an interchange without code extension.
+/// Headers of the interchange that is read, with the bytes of the source, and the sets in force. Empty for an interchange without code
+/// extension.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExtendedHeaders {
     is_on: bool,

@@ -72,7 +72,12 @@ impl Piece {
     /// # Errors
     /// The delimiters cannot carry the text, such as binary data, whose length they would change.
     pub(crate) fn written(&self, text: Cow<'_, [u8]>, to: &Delimiters, line_breaks: bool) -> Result<Vec<u8>, Findings> {
-        if *to == self.delimiters && !line_breaks {
+        // Without repetitions, their separator does not matter. Binary data then stays as it is.
+        let repetitions = [self.delimiters.repetition, to.repetition];
+        let has_repetition = || text.iter().any(|byte| repetitions.contains(&Some(*byte)));
+        let is_same = Delimiters { repetition: to.repetition, ..self.delimiters } == *to
+            && (repetitions[0] == repetitions[1] || !has_repetition());
+        if is_same && !line_breaks {
             return Ok(text.into_owned());
         }
         let is_extended = self.delimiters.standard == Standard::Edifact && has_code_extension(self.syntax.as_bytes());

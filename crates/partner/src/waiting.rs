@@ -125,7 +125,7 @@ impl Desk<'_> {
             self.roll_back();
         }
         let mut report = done?;
-        report.findings.extend(self.take_undelivered().into_iter().map(|finding| (EntryId(0), finding)));
+        self.take_undelivered().iter().for_each(|finding| report.find(EntryId(0), finding));
         Ok(report)
     }
 
@@ -194,9 +194,7 @@ impl Desk<'_> {
         if found.iter().any(|one| one.fault == Fault::Environment) {
             return Err(Findings(found));
         }
-        let room = FINDINGS_MAX.saturating_sub(report.findings.len());
-        report.findings_more += found.len().saturating_sub(room) as u64;
-        report.findings.extend(found.into_iter().take(room).map(|finding| (EntryId(0), finding)));
+        found.iter().for_each(|finding| report.find(EntryId(0), finding));
         Ok(())
     }
 
@@ -303,11 +301,7 @@ impl Desk<'_> {
             let finding = finding.hint(
                 "they were sent by the settings of the partner: correct the name of the rule if it has another one",
             );
-            if report.findings.len() < FINDINGS_MAX {
-                report.findings.push((EntryId(0), finding));
-            } else {
-                report.findings_more += 1;
-            }
+            report.find(EntryId(0), &finding);
         }
         let settings = self.book.settings_of_rule(own, partner, rule);
         let shape = waiting.shape.clone().unwrap_or_else(|| Shape::of_now(&settings, standard));
@@ -316,8 +310,6 @@ impl Desk<'_> {
     }
 }
 
-/// Findings that the report of a release has.
-const FINDINGS_MAX: usize = 100;
 /// Bytes of one interchange: those of documents that wait for it reach at most so much.
 const ENVELOPE_BYTES_MAX: u64 = 64 << 20;
 fn pending_record(ledger: &Ledger, envelope: &[u8; 16], document: &Document) -> Result<Vec<u8>, Findings> {

@@ -237,7 +237,10 @@ impl Work<'_> {
                 continue;
             }
             let name = if several {
-                format!("{stem}-{}.{}", name_part(&output.name), output.extension)
+                let part = name_part(&output.name);
+                // Two names of outputs may have the same part.
+                let part = if part == output.name { part } else { format!("{part}-{number}") };
+                format!("{stem}-{part}.{}", output.extension)
             } else {
                 format!("{stem}.{}", output.extension)
             };

@@ -223,12 +223,15 @@ fn findings_of(faults: OutboundFaults, place: &Place, output: Option<&str>) -> V
         };
         findings.push(finding);
     }
-    if faults.more > 0
-        && let Some(last) = findings.last_mut()
-    {
-        last.message = format!("{} (and {} findings more in this document)", last.message, faults.more);
-    }
+    mention_more(&mut findings, faults.more as u64);
     findings
+}
+
+/// Adds the number of further findings of the document to the last finding.
+pub(crate) fn mention_more(findings: &mut [Finding], more: u64) {
+    let Some(last) = findings.last_mut().filter(|_| more > 0) else { return };
+    let noun = if more == 1 { "finding" } else { "findings" };
+    last.message = format!("{} ({more} more {noun} in this document)", last.message);
 }
 
 /// Writes a page. If it cannot be written, or the lane rejected it, discards the whole transaction. Returns true in that case.

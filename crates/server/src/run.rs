@@ -354,7 +354,7 @@ async fn watch_files(thread: Rc<Thread>) {
         let Ok(now) = look.await else { continue };
         known.settings.clone_from(&now.settings);
         let again = Again {
-            definitions: unread[0] || now.definitions != known.definitions,
+            definitions: unread[0] || now.definitions != known.definitions || now.refused != known.refused,
             secrets: unread[1] || now.secrets != known.secrets,
         };
         if !again.definitions && !again.secrets {
@@ -368,15 +368,16 @@ async fn watch_files(thread: Rc<Thread>) {
             let shared = Arc::clone(&thread.shared);
             let Ok(then) = tokio::task::spawn_blocking(move || shared.stamps()).await else { continue };
             known.definitions = (now.definitions.0, then.definitions.1);
+            known.refused = then.refused;
         } else if definitions == Reloaded::Refused && again.definitions {
             // Files that only the refused definitions name are watched too. A change of the others since `now` still counts.
             let shared = Arc::clone(&thread.shared);
             let Ok(then) = tokio::task::spawn_blocking(move || shared.stamps()).await else { continue };
-            let (folders, mut files) = now.definitions;
-            files.extend_from_slice(then.definitions.1.get(files.len()..).unwrap_or_default());
-            known.definitions = (folders, files);
+            known.definitions = now.definitions;
+            known.refused = then.refused;
         } else if definitions != Reloaded::Unread {
             known.definitions = now.definitions;
+            known.refused = now.refused;
         }
         if secrets != Reloaded::Unread {
             known.secrets = now.secrets;

@@ -114,6 +114,8 @@ fn other_files(config: &ServeConfig, definitions: &Definitions) -> usize {
 pub(crate) struct Stamps {
     /// The folders of the project, and the files that services and programs are made of, wherever they are.
     pub(crate) definitions: (Stamp, FilesStamp),
+    /// The files of definitions that the last reload refused.
+    pub(crate) refused: FilesStamp,
     pub(crate) secrets: FilesStamp,
     /// `quayline.toml`: read at the start only.
     pub(crate) settings: FilesStamp,
@@ -144,6 +146,7 @@ impl Shared {
         let files = files_stamp(definitions.files().chain(&made.files));
         let first = Stamps {
             definitions: (definitions.stamp_before(&root), files),
+            refused: FilesStamp::new(),
             secrets: secrets_stamp(&config),
             settings: settings_stamp(&root),
         };
@@ -353,9 +356,9 @@ impl Shared {
     pub(crate) fn stamps(&self) -> Stamps {
         let definitions = self.definitions().1;
         let (made, refused) = (lock(&self.made).files.clone(), lock(&self.refused).clone());
-        let files = files_stamp(definitions.files().chain(&made).chain(&refused));
         Stamps {
-            definitions: (definitions.stamp(&self.root), files),
+            definitions: (definitions.stamp(&self.root), files_stamp(definitions.files().chain(&made))),
+            refused: files_stamp(refused.iter()),
             secrets: secrets_stamp(&self.config),
             settings: settings_stamp(&self.root),
         }

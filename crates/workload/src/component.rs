@@ -21,7 +21,6 @@ pub fn component_report(intervals: &[Interval], time: Time<'_>) -> Report {
     let unaccounted: f64 = intervals.iter().map(|interval| interval.unaccounted_cpu_s).sum();
     let part = if cpu > 0.0 { unaccounted / cpu } else { 0.0 };
     let seconds: f64 = intervals.iter().map(|interval| interval.seconds).sum();
-    let first = intervals.first().map_or_else(String::new, |interval| time(interval.begin_ms));
     let (verdict, summary) = if cpu >= CPU_LEAST_S && part.abs() > UNACCOUNTED_MAX {
         let summary = format!("{:.1} % of the CPU time is in no class, expected at most 2 %", 100.0 * part);
         (Verdict::Untrustworthy, summary)
@@ -30,8 +29,8 @@ pub fn component_report(intervals: &[Interval], time: Time<'_>) -> Report {
         (
             Verdict::Good,
             format!(
-                "{share:.1} % of the processors in use over {seconds:.0} s from {first} UTC, in {}; {:.2} % of the CPU time is in no class.",
-                count_text(intervals.len()),
+                "{share:.1} % of the processors were in use over {seconds:.0} s ({}). {:.2} % of the CPU time is in no class.",
+                span_text(intervals, time),
                 100.0 * part
             ),
         )
@@ -55,8 +54,13 @@ pub fn component_report(intervals: &[Interval], time: Time<'_>) -> Report {
     }
 }
 
-fn count_text(intervals: usize) -> String {
-    if intervals == 1 { "1 interval".to_owned() } else { format!("{intervals} intervals") }
+/// Formats the number of intervals and the time of the first.
+fn span_text(intervals: &[Interval], time: Time<'_>) -> String {
+    match intervals {
+        [] => "0 intervals".to_owned(),
+        [one] => format!("1 interval, from {}", time(one.begin_ms)),
+        [first, ..] => format!("{} intervals, from {}", intervals.len(), time(first.begin_ms)),
+    }
 }
 
 fn capacity(intervals: &[Interval]) -> f64 {
@@ -73,6 +77,11 @@ fn class_names(intervals: &[Interval]) -> Vec<&str> {
         }
     }
     names
+}
+
+/// Percentage of transactions that failed. Reports of times of different lengths can compare it.
+fn part(failed: u64, count: u64) -> Cell {
+    if count > 0 { Cell::Number(100.0 * failed as f64 / count as f64) } else { Cell::Empty }
 }
 
 fn per_hour(count: u64, seconds: f64) -> Cell {
@@ -188,7 +197,8 @@ fn classes(intervals: &[Interval]) -> Section {
         Column::new("class", ""),
         Column::new("transactions", ""),
         Column::higher("rate", "per h"),
-        Column::lower("failed", ""),
+        Column::new("failed", ""),
+        Column::lower("failed of all", "%"),
         Column::lower("response", "ms"),
         Column::lower("worst p95", "ms"),
         Column::new("in progress", ""),
@@ -198,8 +208,8 @@ fn classes(intervals: &[Interval]) -> Section {
         Column::new("CPU", "%"),
         Column::new("with helpers and programs", "%"),
         Column::new("entitlement", "%"),
-        Column::lower("above threshold", "s"),
-        Column::lower("CPU above threshold", "s"),
+        Column::lower("above threshold", "%"),
+        Column::lower("CPU above threshold", "%"),
         Column::new("run queue", "s"),
         Column::new("held", "s"),
         Column::new("locks", "s"),
@@ -220,6 +230,7 @@ fn classes(intervals: &[Interval]) -> Section {
             Cell::Number(class.count as f64),
             per_hour(class.count, seconds),
             Cell::Number(class.failed as f64),
+            part(class.failed, class.count),
             number(class.response_s().map(|seconds| 1_000.0 * seconds)),
             number(p95.reduce(f64::max).map(|seconds| 1_000.0 * seconds)),
             // Little's law: rate times response time.
@@ -230,8 +241,8 @@ fn classes(intervals: &[Interval]) -> Section {
             share(class.cpu_s),
             share(class.cpu_s + class.helper_cpu_s + class.programs_cpu_s),
             number(class.entitlement.map(|share| 100.0 * share)),
-            Cell::Number(class.above_s),
-            Cell::Number(class.above_cpu_s),
+            number((seconds > 0.0).then(|| 100.0 * class.above_s / seconds)),
+            share(class.above_cpu_s),
             Cell::Number(class.run_queue_s),
             Cell::Number(class.held_s),
             Cell::Number(class.waits.lock_s),
@@ -330,7 +341,8 @@ fn members(intervals: &[Interval]) -> Section {
         Column::new("member", ""),
         Column::new("class", ""),
         Column::new("transactions", ""),
-        Column::lower("failed", ""),
+        Column::new("failed", ""),
+        Column::lower("failed of all", "%"),
         Column::lower("response", "ms"),
         Column::lower("CPU each", "us"),
         Column::lower("programs each", "us"),
@@ -345,6 +357,7 @@ fn members(intervals: &[Interval]) -> Section {
             Cell::text(&**class),
             Cell::Number(member.count as f64),
             Cell::Number(member.failed as f64),
+            part(member.failed, member.count),
             each(member.wall_s, 1_000.0),
             each(member.cpu_s, 1e6),
             each(member.programs_cpu_s, 1e6),
@@ -493,6 +506,23 @@ mod tests {
         let day = |begin_ms: u64| component_report(&[interval(begin_ms, 0.1)], &|ms| ms.to_string());
         let found = quayline_report::compare(&day(0), &day(86_400_000), 0.05).expect("the conditions are equal");
         assert_eq!(found.worse, 0);
+        // Sums grow with the number of intervals, so the comparison takes shares.
+        let failing = |count: u64, failed: u64| {
+            let intervals: Vec<Interval> = (0..count)
+                .map(|at| {
+                    let mut one = interval(at * 60_000, 0.1);
+                    for class in &mut one.classes {
+                        (class.failed, class.above_s, class.above_cpu_s) = (failed, 1.0, 0.01);
+                        class.members.iter_mut().for_each(|member| member.failed = failed);
+                    }
+                    one
+                })
+                .collect();
+            component_report(&intervals, &|ms| ms.to_string())
+        };
+        let compare = |a: &Report, b: &Report| quayline_report::compare(a, b, 0.05).expect("equal conditions").worse;
+        assert_eq!(compare(&failing(2, 1), &failing(6, 1)), 0);
+        assert!(compare(&failing(6, 1), &failing(2, 2)) > 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Executions whose process ended: they become FAILED, and wait to be continued.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::events::event_of;
 use super::failing::fail_steps;
@@ -166,11 +166,16 @@ impl Repository {
         Ok(is_gone)
     }
 
-    /// Returns executions whose process ended and that have not been continued, abandoned or dismissed since, of selected folders.
+    /// Returns executions of selected folders whose process ended and that have not been continued, abandoned or dismissed since. `others` keeps
+    /// the executions of other folders from call to call, which are then not read again.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn left_behind(&self, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<LeftBehind>, BatchError> {
+    pub fn left_behind(
+        &self,
+        is_wanted: &dyn Fn(&str) -> bool,
+        others: &mut BTreeSet<ExecutionId>,
+    ) -> Result<Vec<LeftBehind>, BatchError> {
         let mut work = self.begin()?;
         let mut left = Vec::new();
         let mut after: Option<Vec<u8>> = None;
@@ -180,10 +185,15 @@ impl Repository {
             let Some((last, _)) = page.last() else { return Ok(left) };
             after = Some(last.clone());
             for (key, value) in &page {
-                let execution = execution_of(work.as_mut(), ExecutionId(number(&key[1..])))?;
+                let id = ExecutionId(number(&key[1..]));
+                if others.contains(&id) {
+                    continue;
+                }
+                let execution = execution_of(work.as_mut(), id)?;
                 let Some(instance) = work.get(&key_of(b'i', execution.instance.0))? else { continue };
                 let instance: crate::record::Instance = read("an instance", &instance)?;
                 if !is_wanted(&instance.folder) {
+                    others.insert(id);
                     continue;
                 }
                 let restarts = work.get(&restarts_key(instance.id))?.map_or(0, |count| number(&count));

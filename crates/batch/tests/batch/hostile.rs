@@ -356,7 +356,7 @@ fn defaults_inside_of_each_other_have_a_limit() {
         for value in [nested(65), nested(30_000), one.repeat(30_000)] {
             let found = check(&value);
             assert!(found.len() == 1 && found[0].code.0 == "JOB-002", "{operator}: {found:?}");
-            assert!(found[0].message.contains("more than 64 defaults are inside of each other"), "{found:?}");
+            assert!(found[0].message.contains("the value nests more than 64 defaults"), "{found:?}");
         }
         // Defaults after each other are no deeper than one.
         assert_eq!(check(&format!("{one}end;").repeat(1_000)), [], "{operator}");

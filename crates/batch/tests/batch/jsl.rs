@@ -202,8 +202,8 @@ fn a_flow_of_a_split_leads_nowhere() {
             step("z", "", ""),
         ),
         expect![[r#"
-            JOB-006 j.xml:3:14: next is never followed: the job continues after all flows of the split; put it on the split, or into the flow after its last element
-            JOB-006 j.xml:5:7: the transition is never taken: the job continues after all flows of the split; put it on the split, or into the flow after its last element
+            JOB-006 j.xml:3:14: next has no effect: the job continues after all flows of the split; put it on the split, or into the flow after its last element
+            JOB-006 j.xml:5:7: the transition has no effect: the job continues after all flows of the split; put it on the split, or into the flow after its last element
         "#]],
     );
 }

@@ -1,5 +1,6 @@
 //! Actions of operators while jobs run and after they ended: watch, stop, abandon, remove.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -165,21 +166,21 @@ fn what_a_process_left_is_known_until_somebody_continues_it() {
     // Another opening of the store: the preceding process has ended.
     let second = Process::new(backend(&memory), PathBuf::from("/project"));
     let repository = &second.engine.repository;
-    let left = repository.left_behind(&|_| true).unwrap();
+    let left = repository.left_behind(&|_| true, &mut BTreeSet::new()).unwrap();
     assert_eq!(left.len(), 1);
     assert_eq!((left[0].execution.id, left[0].folder.as_str(), left[0].restarts), (id, "/project", 0));
     let resumed = second.engine.resume(id, &job(FAILING), given(&[])).unwrap().id();
-    assert_eq!(repository.left_behind(&|_| true).unwrap(), []);
+    assert_eq!(repository.left_behind(&|_| true, &mut BTreeSet::new()).unwrap(), []);
     let third = Process::new(backend(&memory), PathBuf::from("/project"));
-    let left = third.engine.repository.left_behind(&|_| true).unwrap();
+    let left = third.engine.repository.left_behind(&|_| true, &mut BTreeSet::new()).unwrap();
     assert_eq!(left.iter().map(|left| (left.execution.id, left.restarts)).collect::<Vec<_>>(), [(resumed, 1)]);
     let by_operator = third.engine.restart(resumed, &job(FAILING), given(&[]), Drift::Accept).unwrap().id();
     let last = Process::new(backend(&memory), PathBuf::from("/project"));
     let repository = &last.engine.repository;
-    let left = repository.left_behind(&|_| true).unwrap();
+    let left = repository.left_behind(&|_| true, &mut BTreeSet::new()).unwrap();
     assert_eq!(left.iter().map(|left| (left.execution.id, left.restarts)).collect::<Vec<_>>(), [(by_operator, 0)]);
     repository.abandon(by_operator).unwrap();
-    assert_eq!(repository.left_behind(&|_| true).unwrap(), []);
+    assert_eq!(repository.left_behind(&|_| true, &mut BTreeSet::new()).unwrap(), []);
 }
 
 /// Has a large position. Fails in the partition that the job names.
@@ -577,6 +578,6 @@ fn all_executions_that_a_process_left_are_found() {
         }
     }
     let next = Process::new(backend(&memory), PathBuf::new());
-    let left = |folder| next.engine.repository.left_behind(&|of| of == folder).unwrap().len();
+    let left = |folder| next.engine.repository.left_behind(&|of| of == folder, &mut BTreeSet::new()).unwrap().len();
     assert_eq!((left("/other"), left("/project")), (300, 2));
 }

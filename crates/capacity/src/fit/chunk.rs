@@ -22,8 +22,8 @@ impl ChunkModel {
     /// Fits runs of the same records with different item counts: `(item count, elapsed)`.
     ///
     /// # Errors
-    /// [`ModelError::TooFewPoints`] below two runs, [`ModelError::NotIdentifiable`] where the item count never changes, or where the runs show a
-    /// negative cost: it is smaller than their noise.
+    /// [`ModelError::TooFewPoints`] below two runs, [`ModelError::NotIdentifiable`] where the item count never changes, [`ModelError::Noise`] where
+    /// the runs show a negative cost.
     pub fn fit(records: u64, runs: &[(u64, Seconds)]) -> Result<Estimate<ChunkModel>, ModelError> {
         let mut rows = Vec::new();
         let mut values = Vec::new();
@@ -33,8 +33,9 @@ impl ChunkModel {
             values.push(not_negative("elapsed time", elapsed.0)?);
         }
         let fit = least_squares(&rows, &values, Sign::Any)?.value;
-        if fit.coefficients.iter().any(|coefficient| coefficient.value < 0.0) {
-            return Err(ModelError::NotIdentifiable { what: "the cost of a checkpoint from noise" });
+        let whats = ["the step without checkpoints", "a checkpoint"];
+        if let Some((what, _)) = whats.into_iter().zip(&fit.coefficients).find(|(_, of)| of.value < 0.0) {
+            return Err(ModelError::Noise { what });
         }
         let counts = || rows.iter().map(|row| row[1]);
         let measured = (counts().fold(f64::INFINITY, f64::min), counts().fold(0.0, f64::max));

@@ -284,7 +284,7 @@ fn extrapolations_are_labelled_and_limited() {
     assert!(place(9).is_err());
     // More checkpoints took less time: noise.
     let noise = ChunkModel::fit(10_000, &[(10, Seconds(10.0)), (1_000, Seconds(12.0))]);
-    assert!(matches!(noise, Err(quayline_capacity::ModelError::NotIdentifiable { .. })), "{noise:?}");
+    assert!(matches!(noise, Err(quayline_capacity::ModelError::Noise { what: "a checkpoint" })), "{noise:?}");
     let items = chunk.item_count_for_overhead(0.001).expect("an item count");
     assert!(factor(items.validity).is_some_and(|factor| factor < 1.0), "{}", items.value);
 

@@ -18,7 +18,7 @@ pub(crate) fn check_report(args: &CheckReportArgs, console: &Console) -> Result<
     let mut findings = Vec::new();
     for spanned in &figures.figure {
         let figure = spanned.get_ref();
-        let statement = match figure.statement() {
+        let statement = match figure.statement(&Numbers(&file.text.text)) {
             Ok(statement) => statement,
             Err(message) => {
                 file.find(CAP_FILE, message, spanned, "docs/reference/capacity.md lists the keys of each law");
@@ -111,20 +111,31 @@ enum Number {
     Text(String),
 }
 
-impl Number {
-    fn printed(&self) -> Result<Printed, String> {
-        let text = match self {
+/// Reads the numbers of a file with this text.
+struct Numbers<'t>(&'t str);
+
+impl Numbers<'_> {
+    fn printed(&self, number: &Spanned<Number>) -> Result<Printed, String> {
+        let written = self.0.get(number.span()).unwrap_or_default();
+        let text = match number.get_ref() {
             Number::Whole(value) => value.to_string(),
-            // With an exponent in the file, zeros at the end are not printed digits.
-            Number::Decimal(value) if value.abs() >= 1e6 && value.fract() == 0.0 => format!("{value:e}"),
+            // Only the text shows which digits a number with an exponent has.
+            Number::Decimal(_) if written.contains(['e', 'E']) => written.replace('_', ""),
             Number::Decimal(value) => value.to_string(),
             Number::Text(text) => text.clone(),
         };
         Printed::parse(&text).ok_or_else(|| format!("\"{text}\" is not a number"))
     }
 
-    fn exact(&self) -> Result<Printed, String> {
-        self.printed().map(|printed| Printed::exact(printed.value))
+    fn exact(&self, number: &Spanned<Number>) -> Result<Printed, String> {
+        self.printed(number).map(|printed| Printed::exact(printed.value))
+    }
+
+    fn list(&self, key: &str, values: &[Spanned<Number>], least: usize) -> Result<Vec<Printed>, String> {
+        if values.len() < least {
+            return Err(format!("`{key}` has {} numbers, expected at least {least}", values.len()));
+        }
+        values.iter().map(|number| self.printed(number)).collect()
     }
 }
 
@@ -133,29 +144,29 @@ impl Number {
 struct FigureWire {
     place: Option<String>,
     law: Law,
-    users: Option<Number>,
-    think: Option<Number>,
-    throughput: Option<Number>,
-    response: Option<Number>,
-    demand: Option<Number>,
-    servers: Option<Number>,
+    users: Option<Spanned<Number>>,
+    think: Option<Spanned<Number>>,
+    throughput: Option<Spanned<Number>>,
+    response: Option<Spanned<Number>>,
+    demand: Option<Spanned<Number>>,
+    servers: Option<Spanned<Number>>,
     #[serde(default)]
-    factors: Vec<Number>,
+    factors: Vec<Spanned<Number>>,
     #[serde(default)]
-    settings: Vec<Number>,
+    settings: Vec<Spanned<Number>>,
     #[serde(default)]
-    terms: Vec<Number>,
+    terms: Vec<Spanned<Number>>,
     #[serde(default)]
-    values: Vec<Number>,
+    values: Vec<Spanned<Number>>,
     #[serde(default)]
-    first: Vec<Number>,
+    first: Vec<Spanned<Number>>,
     #[serde(default)]
-    second: Vec<Number>,
-    numerator: Option<Number>,
-    denominator: Option<Number>,
-    base: Option<Number>,
-    measured: Option<Number>,
-    printed: Option<Number>,
+    second: Vec<Spanned<Number>>,
+    numerator: Option<Spanned<Number>>,
+    denominator: Option<Spanned<Number>>,
+    base: Option<Spanned<Number>>,
+    measured: Option<Spanned<Number>>,
+    printed: Option<Spanned<Number>>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -173,63 +184,57 @@ enum Law {
 }
 
 impl FigureWire {
-    fn statement(&self) -> Result<Statement, String> {
+    fn statement(&self, numbers: &Numbers<'_>) -> Result<Statement, String> {
         Ok(match self.law {
             Law::Response => Statement::Response {
-                users: need("users", &self.users)?.exact()?,
-                think: need("think", &self.think)?.exact()?,
-                throughput: need("throughput", &self.throughput)?.printed()?,
-                response: self.response.as_ref().map(Number::printed).transpose()?,
+                users: numbers.exact(need("users", &self.users)?)?,
+                think: numbers.exact(need("think", &self.think)?)?,
+                throughput: numbers.printed(need("throughput", &self.throughput)?)?,
+                response: self.response.as_ref().map(|number| numbers.printed(number)).transpose()?,
             },
             Law::Product => {
-                let mut factors = list("factors", &self.factors, 1)?;
+                let mut factors = numbers.list("factors", &self.factors, 1)?;
                 for setting in &self.settings {
-                    factors.push(setting.exact()?);
+                    factors.push(numbers.exact(setting)?);
                 }
-                Statement::Product { factors, printed: need("printed", &self.printed)?.printed()? }
+                Statement::Product { factors, printed: numbers.printed(need("printed", &self.printed)?)? }
             }
             Law::Ratio => Statement::Ratio {
-                numerator: need("numerator", &self.numerator)?.printed()?,
-                denominator: need("denominator", &self.denominator)?.printed()?,
-                printed: need("printed", &self.printed)?.printed()?,
+                numerator: numbers.printed(need("numerator", &self.numerator)?)?,
+                denominator: numbers.printed(need("denominator", &self.denominator)?)?,
+                printed: numbers.printed(need("printed", &self.printed)?)?,
             },
             Law::Sum => Statement::Sum {
-                terms: list("terms", &self.terms, 1)?,
-                printed: need("printed", &self.printed)?.printed()?,
+                terms: numbers.list("terms", &self.terms, 1)?,
+                printed: numbers.printed(need("printed", &self.printed)?)?,
             },
-            Law::Same => Statement::Same { values: list("values", &self.values, 2)? },
-            Law::Columns => {
-                Statement::Columns { first: list("first", &self.first, 2)?, second: list("second", &self.second, 2)? }
-            }
+            Law::Same => Statement::Same { values: numbers.list("values", &self.values, 2)? },
+            Law::Columns => Statement::Columns {
+                first: numbers.list("first", &self.first, 2)?,
+                second: numbers.list("second", &self.second, 2)?,
+            },
             Law::Utilization => Statement::Utilization {
-                throughput: need("throughput", &self.throughput)?.printed()?,
-                demand: need("demand", &self.demand)?.printed()?,
-                servers: self.servers.as_ref().map_or(Ok(Printed::exact(1.0)), Number::exact)?,
-                printed: need("printed", &self.printed)?.printed()?,
+                throughput: numbers.printed(need("throughput", &self.throughput)?)?,
+                demand: numbers.printed(need("demand", &self.demand)?)?,
+                servers: self.servers.as_ref().map_or(Ok(Printed::exact(1.0)), |number| numbers.exact(number))?,
+                printed: numbers.printed(need("printed", &self.printed)?)?,
             },
             Law::Little => Statement::Little {
-                throughput: need("throughput", &self.throughput)?.printed()?,
-                response: need("response", &self.response)?.printed()?,
-                printed: need("printed", &self.printed)?.printed()?,
+                throughput: numbers.printed(need("throughput", &self.throughput)?)?,
+                response: numbers.printed(need("response", &self.response)?)?,
+                printed: numbers.printed(need("printed", &self.printed)?)?,
             },
             Law::Overhead => Statement::Overhead {
-                base: need("base", &self.base)?.printed()?,
-                measured: need("measured", &self.measured)?.printed()?,
-                printed: need("printed", &self.printed)?.printed()?,
+                base: numbers.printed(need("base", &self.base)?)?,
+                measured: numbers.printed(need("measured", &self.measured)?)?,
+                printed: numbers.printed(need("printed", &self.printed)?)?,
             },
         })
     }
 }
 
-fn need<'a>(key: &str, value: &'a Option<Number>) -> Result<&'a Number, String> {
+fn need<'a>(key: &str, value: &'a Option<Spanned<Number>>) -> Result<&'a Spanned<Number>, String> {
     value.as_ref().ok_or_else(|| format!("`{key}` is missing"))
-}
-
-fn list(key: &str, values: &[Number], least: usize) -> Result<Vec<Printed>, String> {
-    if values.len() < least {
-        return Err(format!("`{key}` has {} numbers, expected at least {least}", values.len()));
-    }
-    values.iter().map(Number::printed).collect()
 }
 
 #[derive(Serialize)]

@@ -27,14 +27,14 @@ pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
     conclude(&mut report, args, console)
 }
 
-/// Does the same, and leaves the report with its verdict and comparison. It writes the files even if the baseline is of other conditions.
+/// Does the same, and leaves the report with its verdict and comparison. It also writes files for a baseline of other conditions, which it does not replace.
 fn conclude(report: &mut Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut findings = Vec::new();
     let compared = args.baseline.as_deref().map(|path| compared(path, report, args)).transpose();
     let compared = match compared {
         Ok(found) => found,
         Err(stop) => {
-            if let Some(name) = &args.report {
+            if let Some(name) = args.report.as_ref().filter(|name| !is_baseline(name, args)) {
                 write(report, name)?;
             }
             return Err(stop);
@@ -93,6 +93,12 @@ fn conclude(report: &mut Report, args: &ReportArgs, console: &Console) -> Result
         Verdict::Regression => Exit::Regression,
         Verdict::Untrustworthy => Exit::Untrustworthy,
     })
+}
+
+/// Returns true if a report with this name would replace the baseline.
+fn is_baseline(name: &Path, args: &ReportArgs) -> bool {
+    let json = fs::canonicalize(with_extension(name, "json")).ok();
+    json.is_some() && json == args.baseline.as_deref().and_then(|path| fs::canonicalize(path).ok())
 }
 
 fn compared(path: &Path, report: &Report, args: &ReportArgs) -> Result<Comparison, Stop> {

@@ -36,7 +36,7 @@ fn watch(shared: &Arc<Shared>) {
     let requests = StopRequests::new(&shared.store);
     let mut asked = Instant::now();
     let mut told = None;
-    let mut left = Left { looked: None, gone: BTreeSet::new() };
+    let mut left = Left { looked: None, gone: BTreeSet::new(), others: BTreeSet::new() };
     while !shared.is_over.load(Ordering::Relaxed) {
         let running: Vec<(ExecutionId, Arc<Engine>)> = shared.running.lock().clone();
         for (_, engine) in &running {
@@ -82,6 +82,8 @@ struct Left {
     /// Executions found without a process by the last check. A process whose connection broke reconnects at once, so it counts as ended only after
     /// two checks.
     gone: BTreeSet<ExecutionId>,
+    /// Executions that processes of other projects left.
+    others: BTreeSet<ExecutionId>,
 }
 
 impl Left {
@@ -97,7 +99,8 @@ impl Left {
         }
         shared.take_over_lost(&|_| true)?.iter().for_each(report);
         // Jobs of other projects belong to their servers.
-        let left = repository.left_behind(&|folder| std::path::Path::new(folder) == shared.project)?;
+        let left =
+            repository.left_behind(&|folder| std::path::Path::new(folder) == shared.project, &mut self.others)?;
         left.into_iter().try_for_each(|left| resume(shared, left))
     }
 }

@@ -133,7 +133,7 @@ struct Places<'p> {
 
 impl Places<'_> {
     /// Processes files in shared units of work, and moves them when all are committed. Returns true if all were valid. If one of them fails,
-    /// all uncommitted work is undone, and each file that is not committed is processed alone.
+    /// Quayline undoes all uncommitted work, and processes each uncommitted file alone.
     fn take_together(
         &self,
         desk: &mut Desk<'_>,
@@ -161,7 +161,11 @@ impl Places<'_> {
         for (file, (taken, _)) in committed.iter().zip(&taken) {
             is_good &= self.put(file, taken, reported);
         }
-        if done.is_err() {
+        if let Err(findings) = done {
+            if rest.is_empty() {
+                // All files are committed, and what follows a commit failed.
+                return Err(findings.into());
+            }
             // Each file reports its own error.
             is_good &= self.take_alone(desk, rest, reported)?;
         }

@@ -62,6 +62,14 @@ fn digits_of_an_exponent_are_not_printed_digits() {
     let world = World::with([("good.toml", figure("1.5e9").as_bytes()), ("bad.toml", figure("1.6e9").as_bytes())]);
     world.run("check-report good.toml").code(0);
     world.run("check-report bad.toml").code(1);
+    let small = |factor: &str, printed: &str| {
+        let text = format!("[[figure]]\nlaw = \"product\"\nfactors = [{factor}]\nprinted = {printed}\n");
+        World::with([("figures.toml", text.as_bytes())]).run("check-report figures.toml").code
+    };
+    assert_eq!((small("152000", "1.5e5"), small("152000", "1.4e5")), (0, 1));
+    assert_eq!((small("152000", "1_5.0E+4"), small("152000", "1_5.1e+4")), (1, 1));
+    // A number without an exponent has all of its digits.
+    assert_eq!((small("1520000", "1500000.0"), small("1520000", "1500000")), (1, 1));
 }
 
 #[test]

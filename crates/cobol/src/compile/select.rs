@@ -49,8 +49,10 @@ impl Selection {
                 let before = said.entry(field.index()).or_default();
                 if let Some((other, what)) = before.iter().find_map(|other| Some((other, contradiction(other, rule)?)))
                 {
-                    let message =
-                        format!("`{}` and `{}` are one field, and the rules give two {what}", other.field, rule.field);
+                    let message = format!(
+                        "`{}` and `{}` name the same field, but their rules differ in `{what}`",
+                        other.field, rule.field
+                    );
                     findings.push(two_meanings(message, "remove one of the two rules"));
                 }
                 before.push(rule);
@@ -114,12 +116,12 @@ fn contradiction(a: &FieldRule, b: &FieldRule) -> Option<&'static str> {
         a.is_some() && b.is_some() && a != b
     }
     let found = [
-        (differ(&a.include, &b.include), "inclusions"),
-        (differ(&a.rename, &b.rename), "names"),
-        (differ(&a.default, &b.default), "defaults"),
-        (differ(&a.null, &b.null), "forms of null"),
-        (differ(&a.values, &b.values), "forms of values"),
-        (differ(&a.date, &b.date), "dates"),
+        (differ(&a.include, &b.include), "include"),
+        (differ(&a.rename, &b.rename), "rename"),
+        (differ(&a.default, &b.default), "default"),
+        (differ(&a.null, &b.null), "null"),
+        (differ(&a.values, &b.values), "values"),
+        (differ(&a.date, &b.date), "date"),
     ];
     found.into_iter().find_map(|(is, what)| is.then_some(what))
 }

@@ -139,7 +139,7 @@ pub(crate) struct Checked {
     again: Option<Box<Again>>,
 }
 
-/// What the writing thread needs in order to check a block.
+/// State from which the writing thread checks a block again.
 #[derive(Debug)]
 struct Again {
     bytes: Vec<u8>,
@@ -148,7 +148,7 @@ struct Again {
     checker: Checker,
 }
 
-/// Records for acknowledgments, or does not.
+/// Whether a lane records events for acknowledgments.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Acknowledges {
     Yes,

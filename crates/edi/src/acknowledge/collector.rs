@@ -398,7 +398,7 @@ impl Acknowledger {
         }
         let notes = match level {
             Level::Transaction => {
-                note.unit = self.transaction.unit_at(fault.at.segment);
+                note.unit = self.transaction.unit_at(note.own_segment());
                 &mut self.transaction.notes
             }
             Level::Group => &mut self.group.notes,

@@ -56,12 +56,12 @@ impl Acknowledger {
         text.parts(segment.element(2), if version == 4 { &MESSAGE_4 } else { &MESSAGE_3 });
         answer(text, notes, self.transaction.security, Level::Transaction, version, ACKNOWLEDGED);
         notes.list.retain(|note| note.service.is_none());
-        notes.list.sort_by_key(|note| note.contrl_segment());
+        notes.list.sort_by_key(|note| note.own_segment());
         let mut rest = &notes.list[..];
         let mut segments = 0;
         while let Some((first, behind)) = rest.split_first() {
-            let at = first.contrl_segment();
-            let count = behind.iter().take_while(|note| note.contrl_segment() == at).count();
+            let at = first.own_segment();
+            let count = behind.iter().take_while(|note| note.own_segment() == at).count();
             let (these, others) = rest.split_at(count + 1);
             rest = others;
             if at > POSITION_MAX || segments == SEGMENTS_MAX {
@@ -184,8 +184,9 @@ impl Acknowledger {
 }
 
 impl Note {
-    /// Returns the position of the segment; for a missing one, that of its predecessor (data element 0096).
-    fn contrl_segment(&self) -> u64 {
+    /// Returns the position of the segment; for a missing one, that of its predecessor (data element 0096), which belongs to the same loop or to
+    /// one before it.
+    pub(super) fn own_segment(&self) -> u64 {
         // 3: mandatory segment missing, found at its successor. A rule that asks for a segment is found at the first segment of the group that lacks it.
         let is_missing =
             self.codes.segment == Some("3") && self.codes.implementation_segment != Some("I6") && self.at.element == 0;

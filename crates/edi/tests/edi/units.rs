@@ -5,13 +5,20 @@ use quayline_edi::acknowledge::{
     Acknowledger, AcknowledgmentOptions, MemoryOutput, RecordedEvents, ReplayedHeaders, Stamp,
 };
 use quayline_edi::guide::{CompiledGuide, GuideSet};
-use quayline_edi::{EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Validator, ValidatorOptions};
+use quayline_edi::{
+    ContentError, ContentErrorKind, EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Standard, Validator,
+    ValidatorOptions,
+};
 
 use crate::acknowledge::ISA;
 use crate::mutants::findings;
 use crate::validate::{X12, compiled};
 
-/// Returns the reply to a text whose segments without elements are faults, one segment on each line. It is the same live and from recorded events.
+/// Last element of a segment before which a loop is missing.
+const MISSING: &[u8] = b"MISSING";
+
+/// Returns the reply to a text whose segments without elements are faults, one segment on each line. Before a segment that ends with [`MISSING`], a
+/// loop is missing. The reply is the same live and from recorded events.
 fn replied(text: &str, options: &AcknowledgmentOptions) -> String {
     let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
     let (mut live, mut replay) = (Acknowledger::new(options.clone()), Acknowledger::new(options.clone()));
@@ -21,8 +28,15 @@ fn replied(text: &str, options: &AcknowledgmentOptions) -> String {
     let mut recorded = RecordedEvents::new(&pass);
     loop {
         let event = pass.advance();
-        if event == Event::Segment && pass.segment().len() == 0 {
-            pass.put_segment_fault(EdiError::SegmentTooLong { limit: 9 }, pass.position());
+        if event == Event::Segment {
+            let segment = pass.segment();
+            if segment.len() == 0 {
+                pass.put_segment_fault(EdiError::SegmentTooLong { limit: 9 }, pass.position());
+            } else if segment.element(segment.len()).is_some_and(|element| element.raw() == MISSING) {
+                let (kind, standard) = (ContentErrorKind::LoopMissing { trigger: "LX".into() }, Standard::X12);
+                let error = ContentError { kind, standard, reference: "2400".into(), name: None, loops: "".into() };
+                pass.put_segment_fault(EdiError::Content(Box::new(error)), pass.position());
+            }
         }
         let mut faults: Vec<EdiFault> = pass.take_faults().collect();
         live.event(event, &pass, &faults, &mut written);
@@ -79,6 +93,14 @@ fn a_unit_ends_with_its_loop() {
     assert_eq!(
         named(["834", "BE", "005010X220A1"], "INS*Y~REF*0F*S1~NM1~INS*Y~DTP~REF*0F*S2~NM1~"),
         "4 SUBSCRIBER NUMBER REF02:S1\n6 -\n8 SUBSCRIBER NUMBER REF02:S2\n"
+    );
+    // A missing loop has the place of the next segment, and belongs to the unit before it.
+    assert_eq!(
+        named(
+            ["837", "HC", "005010X222A1"],
+            "HL*1**22*0~CLM*A*1~REF*G1~CLM*B*MISSING~REF*G1~HL*2**22*MISSING~NM1*X*MISSING~CLM*C*1~"
+        ),
+        "6 CLM01:A\n8 CLM01:B\n9 -\n"
     );
     // The payment is that of the whole transaction.
     assert_eq!(named(["835", "HP", "005010X221A1"], "TRN*1*P1~LX*1~CLP~"), "4 TRN02:P1\n");

@@ -259,14 +259,14 @@ impl Compiler<'_> {
             FileAction::Browse => {
                 ("a browse has one response", wire::BodyKind::Answer, "a page has records of all kinds")
             }
-            FileAction::Delete => {
-                ("a delete has one response", wire::BodyKind::None, "no record is left that an answer could show")
-            }
+            FileAction::Delete => ("a delete has one response", wire::BodyKind::None, "the record no longer exists"),
             _ => return,
         };
         if count > 1 || !first.get_ref().when.is_empty() {
             self.file.find(codes::RULES, message, first, format!("keep one response without `when`: {hint}"));
-        } else if first.get_ref().body != form {
+        } else if first.get_ref().body != form
+            && !(form == wire::BodyKind::None && matches!(first.get_ref().status.get_ref(), 204 | 205))
+        {
             let (message, remedy) = match form {
                 wire::BodyKind::None => ("the answer to a delete has no body", "write `body = \"none\"`"),
                 _ => ("the answer to a browse is a page of records", "write `body = \"answer\"`, or leave `body` out"),

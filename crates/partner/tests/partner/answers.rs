@@ -69,6 +69,26 @@ fn a_document_is_delivered_and_answered_in_one_unit_of_work() {
     assert_eq!(order.details.map.split(',').count(), 2, "the digests of both maps");
 }
 
+/// Regression: two outputs whose names differ only in characters that a file name cannot have replaced each other.
+#[test]
+fn outputs_of_similar_names_have_their_own_files() {
+    let rule = RULE.replace("{ in = \"folder:orders\", reply = \"answer\" }", "\"folder:orders\"");
+    let rule = rule.replace("\"maps/in.qmap\", \"maps/reply.qmap\"", "\"maps/two.qmap\"");
+    let world = World::with("acknowledge = []", &rule);
+    let flat = "layout = \"csv\"\n[[field]]\nname = \"number\"\n";
+    world.write("layouts/a.toml", flat);
+    world.write("layouts/b.toml", flat);
+    world.write(
+        "maps/two.qmap",
+        "map \"two\"\nsource \"../tiny.guide\"\ntarget 'a ä' \"../layouts/a.toml\"\ntarget 'a ö' \"../layouts/b.toml\"\nmake 'a ä' { number = BEG.BEG03 }\nmake 'a ö' { number = BEG.BEG02 }\n",
+    );
+    world.book().check().unwrap_or_else(|findings| panic!("{findings}"));
+    let report = world.receive(&interchange(7, "P", &[("PO1", "RO")]));
+    assert_eq!(report.delivered, 1, "{report:?}");
+    let names: Vec<String> = world.files("orders").into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["ACME-850-2-a__-0.csv", "ACME-850-2-a__-1.csv"]);
+}
+
 #[test]
 fn a_map_that_rejects_keeps_back_what_the_others_made() {
     let world = answering("acknowledge = []");

@@ -28,6 +28,8 @@ fn repetitions_need_a_version_that_has_them() {
         let codes: Vec<&str> = report.findings.iter().map(|(_, finding)| finding.code.0).collect();
         assert_eq!(codes.join(" "), expected, "{version}");
         assert_eq!(send(&world, &ours("REF*ZZ*AB~")).sent, 1);
+        // Binary data stays as it is while no byte of the document is a repetition separator.
+        assert_eq!(send(&world, &ours("BIN*5*a~b*c~")).sent, 1, "{version}");
     }
     // Without repetitions, their separator is data.
     let world = World::with("usage = \"both\"\nversion = \"00401\"", "");

@@ -45,7 +45,7 @@ impl JobFile {
         }
         if let Some((at, attribute)) = &scope.too_deep {
             let node = Node { name: "", attributes: Vec::new(), children: Vec::new(), at: *at };
-            let message = format!("more than {NESTED_MAX} defaults are inside of each other");
+            let message = format!("the value nests more than {NESTED_MAX} defaults");
             builder.refuse(
                 &node,
                 attribute,

@@ -271,15 +271,15 @@ impl Checker<'_> {
         self.unreached(scope, &elements, &edges, is_job, &number);
     }
 
-    /// Warns about what leads on from a flow of a split: the split ends after all of its flows.
+    /// Warns about transitions of a flow in a split. They have no effect, because the split continues after all of its flows.
     fn leads_nowhere(&mut self, flow: &Node) {
         let what = "the job continues after all flows of the split";
         let hint = "put it on the split, or into the flow after its last element".to_owned();
         if flow.attribute("next").is_some_and(|next| !next.is_empty()) {
-            self.warn(codes::JOB_UNREACHED, flow, "next", format!("next is never followed: {what}"), hint.clone());
+            self.warn(codes::JOB_UNREACHED, flow, "next", format!("next has no effect: {what}"), hint.clone());
         }
         for child in flow.children.iter().filter(|child| matches!(child.name, "next" | "end" | "stop" | "fail")) {
-            let message = format!("the transition is never taken: {what}");
+            let message = format!("the transition has no effect: {what}");
             self.warn(codes::JOB_UNREACHED, child, "on", message, hint.clone());
         }
     }

@@ -77,7 +77,7 @@ pub(super) struct Scope<'s> {
 
 /// Bytes of a value after its references are resolved. Properties that refer to each other may grow as powers do.
 pub(super) const VALUE_BYTES_MAX: usize = 1 << 20;
-/// Defaults inside of each other. Each of them is read once for each one around it.
+/// Maximum depth of nested defaults. Quayline reads each default once for each default around it.
 pub(super) const NESTED_MAX: usize = 64;
 /// Bytes of all values of a job.
 const ALL_BYTES_MAX: usize = 64 << 20;
@@ -191,7 +191,7 @@ pub(super) struct Reference<'t> {
     pub(super) operator: &'t str,
     pub(super) name: &'t str,
     pub(super) default: Option<&'t str>,
-    /// True if more than [`NESTED_MAX`] defaults are inside of each other. It then has no default.
+    /// True if the reference nests more than [`NESTED_MAX`] defaults. It then has no default.
     pub(super) is_too_deep: bool,
     length: usize,
 }

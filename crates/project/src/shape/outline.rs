@@ -275,10 +275,16 @@ fn limits(scalar: &Scalar, kind: &str) -> ValueLimits {
         }
         Scalar::Decimal { digits, scale, signed } => {
             let decimals = u16::try_from(scale).unwrap_or(0);
+            let whole = i32::from(digits) - i32::from(scale);
+            // With more decimals than digits, the first decimals are zeros.
+            let below = is_stated && whole < 0;
+            let bound = |sign: &str| Bound::parse(&format!("{sign}1e{whole}")).map(Bound::exclusive);
+            let zero = Bound::parse("0").filter(|_| !signed);
             ValueLimits {
-                whole_max: is_stated.then(|| digits.saturating_sub(decimals)),
+                whole_max: u16::try_from(whole.max(0)).ok().filter(|_| is_stated),
                 decimals_max: is_stated.then_some(decimals),
-                low: Bound::parse("0").filter(|_| !signed),
+                low: zero.or_else(|| bound("-").filter(|_| below)),
+                high: bound("").filter(|_| below),
                 ..none
             }
         }

@@ -29,7 +29,7 @@ impl ChunkRun<'_, '_> {
         }
     }
 
-    /// Returns the bytes that the unit of work has of the rejects after the first `seen`, which becomes the number of all.
+    /// Returns the bytes in the unit of work of the rejects after the first `seen`, and sets `seen` to the number of all rejects.
     pub(super) fn bytes_of_rejects(&self, seen: &mut usize) -> usize {
         let new = self.rejects.get(*seen..).unwrap_or_default();
         *seen = self.rejects.len();

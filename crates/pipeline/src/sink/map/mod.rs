@@ -23,6 +23,7 @@ use crate::block::Block;
 use crate::codes;
 use crate::payload::Payload;
 use crate::repeats::{RepeatKey, Repeats, Words};
+use crate::settle::mention_more;
 use crate::target::{MapExtras, Target};
 
 pub(crate) use columns::ColumnsPart;
@@ -204,10 +205,7 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
             self.dropped = outcome.dropped;
             self.rounded = outcome.rounded;
             notes = outcome.findings.into_iter().map(of_document).collect();
-            if let Some(last) = notes.last_mut().filter(|_| outcome.findings_not_kept > 0) {
-                let more = outcome.findings_not_kept;
-                last.message = format!("{} (and {more} findings more in this document)", last.message);
-            }
+            mention_more(&mut notes, outcome.findings_not_kept);
             if !good {
                 self.back();
                 return Err(notes);

@@ -93,7 +93,7 @@ impl<'d> Reader<'d> {
                 "length" | "maxLength" if base.counted == Counted::Unbounded => Unchecked::All,
                 "length" if matches!(base.scalar, Scalar::Text { .. }) => Unchecked::ButMaximum,
                 // A number without a sign is not below zero.
-                "minInclusive" if child.attribute("value") == Some("0") => continue,
+                "minInclusive" if is_number && child.attribute("value") == Some("0") => continue,
                 "minInclusive" | "minExclusive" | "maxInclusive" | "maxExclusive" if is_number => Unchecked::Written,
                 "minInclusive" | "minExclusive" | "maxInclusive" | "maxExclusive" => Unchecked::All,
                 _ => continue,
