@@ -24,7 +24,7 @@ pub struct Report {
     pub rejects: Option<PathBuf>,
     /// Findings of severity error that reject nothing, such as a wrong count in the trailer of an interchange. In this run.
     pub errors: u64,
-    /// The first findings, in order, at most [`Limits::findings_max`](quayline_core::Limits).
+    /// The first findings, in order, at most [`Limits::findings_max`](quayline_core::Limits). Errors take the place of later warnings.
     pub findings: Vec<Finding>,
     /// Warnings that are one each however often they came in this run, such as binary numbers beyond their picture, by field; each message
     /// begins with its count, and its place is that of the first.

@@ -31,12 +31,14 @@ pub struct OutboundOptions {
 /// Faults of one document that was written.
 #[derive(Clone, Debug, Default)]
 pub struct OutboundFaults {
-    /// Faults in the order of the output, at most [`OutboundFaults::KEPT_MAX`]. Positions are those of the output.
+    /// Faults in the order of the output, at most [`OutboundFaults::KEPT_MAX`], errors rather than warnings. Positions are those of the output.
     pub faults: Vec<EdiFault>,
     /// Faults beyond those.
     pub more: u64,
     /// True if one of all faults is an error.
     pub has_errors: bool,
+    /// Kept faults that are not errors.
+    warnings: usize,
 }
 
 impl OutboundFaults {
@@ -44,12 +46,20 @@ impl OutboundFaults {
     pub const KEPT_MAX: usize = 1_000;
 
     fn put(&mut self, fault: EdiFault) {
-        self.has_errors |= fault.severity == Severity::Error;
-        if self.faults.len() < OutboundFaults::KEPT_MAX {
-            self.faults.push(fault);
-        } else {
+        let is_error = fault.severity == Severity::Error;
+        self.has_errors |= is_error;
+        if self.faults.len() >= OutboundFaults::KEPT_MAX {
             self.more += 1;
+            if !is_error || self.warnings == 0 {
+                return;
+            }
+            // An error says why the document is refused, so it takes the place of the last warning.
+            let last = self.faults.iter().rposition(|kept| kept.severity != Severity::Error);
+            last.map(|at| self.faults.remove(at));
+            self.warnings -= 1;
         }
+        self.warnings += usize::from(!is_error);
+        self.faults.push(fault);
     }
 
     /// Adds those that were found later.

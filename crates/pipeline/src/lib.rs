@@ -91,7 +91,7 @@ pub use expression::{Evaluated, ExpressionFault, Expressions, Gives, Written as 
 pub use lane::Lane;
 pub use lane_facts::{LaneFacts, SourceFacts};
 pub use lanes::{Ends, MapEnds, Paging};
-pub use lot::{Attachment, CodeCounts, Excerpt, Lot, Page};
+pub use lot::{Attachment, CodeCounts, Excerpt, Lot, Page, keep_worst};
 pub use numbers::{NumberKind, has_control_numbers, renumber};
 pub use output::{LaneOutput, OutputStart};
 pub use payload::{Columns, Payload};

@@ -433,7 +433,7 @@ impl Lot {
     pub(crate) fn rejected_already(&mut self, findings: Vec<Finding>) {
         self.tally.records_in += 1;
         self.tally.records_rejected += 1;
-        if self.findings.len() >= FINDINGS_A_LOT
+        if !findings.iter().any(|finding| self.has_room_for(finding))
             && let Some((record, first)) = findings.iter().find_map(|finding| Some((finding.place.record?, finding)))
         {
             self.bare.push((record, first.code));
@@ -460,11 +460,33 @@ impl Lot {
     pub(crate) fn keep(&mut self, findings: Vec<Finding>) {
         for finding in findings {
             self.counts.add(finding.code, 1);
-            if self.findings.len() < FINDINGS_A_LOT {
+            if self.has_room_for(&finding) {
                 self.findings.push(finding);
             }
         }
     }
+
+    /// Returns true if the lot keeps the finding. Errors have as much room again, so that warnings before them do not hide them.
+    fn has_room_for(&self, finding: &Finding) -> bool {
+        let max = if finding.severity == Severity::Error { 2 * FINDINGS_A_LOT } else { FINDINGS_A_LOT };
+        self.findings.len() < max
+    }
+}
+
+/// Keeps at most `max` findings in their order, errors rather than others: an error says why a document is missing.
+pub fn keep_worst(findings: &mut Vec<Finding>, max: usize) {
+    if findings.len() <= max {
+        return;
+    }
+    let is_error = |finding: &Finding| finding.severity == Severity::Error;
+    let mut errors = findings.iter().filter(|finding| is_error(finding)).count().min(max);
+    let mut others = max - errors;
+    findings.retain(|finding| {
+        let left = if is_error(finding) { &mut errors } else { &mut others };
+        let is_kept = *left > 0;
+        *left -= usize::from(is_kept);
+        is_kept
+    });
 }
 
 /// Approximate memory of a finding with its texts in bytes.

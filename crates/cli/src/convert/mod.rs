@@ -33,7 +33,7 @@ pub(crate) use definitions::output_check;
 pub(crate) use jobs::{check_compression, check_interchanges, foreign, no_folder};
 pub(crate) use recognise::{extension_of, source_format, target_format};
 use stats::{stats_json, stats_text};
-pub(crate) use summary::Summary;
+pub(crate) use summary::{Summary, merged};
 
 use definitions::Definitions;
 use jobs::{Job, jobs};
@@ -181,6 +181,7 @@ fn convert(
                 let is_worth = |finding: &Finding| is_lost(report, finding);
                 tell_findings(unit, report, is_worth, shows, definitions, console);
             }
+            let findings = if console.json() { findings } else { merged(findings) };
             console.findings(&findings);
             if let (true, Some(report)) = (args.stats, early) {
                 tell_stats(&source, &report, console);

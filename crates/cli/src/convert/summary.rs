@@ -1,7 +1,10 @@
 //! The findings of a run as standard error shows them.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use quayline_convert::Report;
-use quayline_core::{Code, Finding};
+use quayline_core::{Code, Finding, Severity};
 
 use crate::console::Console;
 use crate::render::{count_of, grouped};
@@ -40,6 +43,12 @@ impl Summary {
                 rest.push((finding.code, listed.max(counted.map_or(0, |(_, count)| *count))));
             }
         }
+        // Codes of which the report has counts only.
+        for (code, count) in &report.findings_by_code {
+            if !report.findings.iter().any(|finding| finding.code == *code) {
+                rest.push((*code, *count));
+            }
+        }
         let shown = without_repeats(findings);
         for (finding, more) in &shown {
             if let Some((_, count)) = rest.iter_mut().find(|(code, _)| *code == finding.code) {
@@ -75,18 +84,40 @@ impl Summary {
     }
 }
 
-/// Groups findings that differ only in their positions. Returns the first ones with the number of their repetitions.
-fn without_repeats<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<(Finding, u64)> {
+/// Groups findings that differ only in their positions. Returns the first ones with the number of their repetitions, in their order. Errors come
+/// before others that are more than the limit.
+fn without_repeats<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Vec<(Finding, u64)> {
     let key = |of: &Finding| (of.code, of.message.clone(), of.place.file.clone(), of.place.path.clone());
-    let mut once: Vec<(Finding, u64)> = Vec::new();
-    for finding in findings {
-        match once.iter().position(|(first, _)| key(first) == key(finding)) {
-            Some(at) => once[at].1 += 1,
-            None if once.len() < FINDINGS_SHOWN => once.push((finding.clone(), 0)),
-            None => {}
+    let mut once: Vec<(usize, Finding, u64)> = Vec::new();
+    for errors in [true, false] {
+        let numbered = findings.clone().enumerate();
+        for (at, finding) in numbered.filter(|(_, finding)| (finding.severity == Severity::Error) == errors) {
+            match once.iter().position(|(_, first, _)| key(first) == key(finding)) {
+                Some(known) => once[known].2 += 1,
+                None if once.len() < FINDINGS_SHOWN => once.push((at, finding.clone(), 0)),
+                None => {}
+            }
         }
     }
-    once
+    once.sort_by_key(|(at, ..)| *at);
+    once.into_iter().map(|(_, finding, more)| (finding, more)).collect()
+}
+
+/// Reports findings that differ only in their positions once, each with its count.
+pub(crate) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut once: Vec<(Finding, u64)> = Vec::new();
+    let mut known: HashMap<_, usize> = HashMap::new();
+    for finding in findings {
+        let place = (finding.place.file.clone(), finding.place.path.clone());
+        match known.entry((finding.code, finding.message.clone(), place)) {
+            Entry::Occupied(at) => once[*at.get()].1 += 1,
+            Entry::Vacant(entry) => {
+                entry.insert(once.len());
+                once.push((finding, 0));
+            }
+        }
+    }
+    once.into_iter().map(with_count).collect()
 }
 
 fn with_count((mut finding, more): (Finding, u64)) -> Finding {

@@ -29,7 +29,7 @@ use crate::apart::Apart;
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, Summary, foreign, is_lost, keep_profile, partial_note, tell_rejected, tell_stats};
+use crate::convert::{Bar, Summary, foreign, is_lost, keep_profile, merged, partial_note, tell_rejected, tell_stats};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::input::with_suffix;
@@ -508,6 +508,7 @@ impl Shared<'_> {
         if let Some(report) = early {
             self.tell_findings(report, |finding| is_lost(report, finding));
         }
+        let findings = if self.console.json() { findings } else { merged(findings) };
         self.console.findings(&findings);
         if let (true, Some(report)) = (self.args.stats, early) {
             tell_stats(name, report, self.console);

@@ -781,3 +781,30 @@ fn ids_differ_between_the_inputs_of_a_run() {
     let alone = world.run("translate -m claims.qmap claims.x12 --to csv --now 2026-01-31");
     assert!(out.starts_with(&alone.code(0).out()), "{out}");
 }
+
+/// Regression: warnings filled the limit on findings, so the error after them was lost. The run ended with exit code 0 and without output.
+#[test]
+fn warnings_do_not_hide_the_error_that_ends_a_run() {
+    let map = "map \"m\"\nsource \"s.shape\"\ntarget o \"o.shape\"\nfor L { warning \"not good\" }\nif a = \"bad\" { error \"refused\" }\nx = a\n";
+    let warnings = |count: usize| format!("{{\"L\":[{}],\"a\":\"ok\"}}\n", vec![r#"{"k":"x"}"#; count].join(","));
+    let bad = "{\"L\":[],\"a\":\"bad\"}\n";
+    let both = bad.replace("[]", r#"[{"k":"x"},{"k":"x"}]"#);
+    for (text, limit, message) in [
+        (warnings(1) + bad, " --limit findings=1", "refused"),
+        (both, " --limit findings=1", "refused (2 more findings in this document)"),
+        (warnings(600) + &warnings(600) + bad, "", "refused"),
+        (warnings(1_200) + "{\"a\":\n", "", "JSON-002"),
+    ] {
+        let world = World::with([
+            ("m.qmap", map.as_bytes()),
+            ("s.shape", b"s\n  L*\n    k? text(3)\n  a? text(5)\n"),
+            ("o.shape", b"o\n  x? text\n"),
+            ("in.jsonl", text.as_bytes()),
+        ]);
+        for more in ["", " -o out.jsonl", " -j 2", " --rejects rejects.jsonl -o other.jsonl"] {
+            let ran = world.run(&format!("translate -m m.qmap in.jsonl{more}{limit}"));
+            let err = ran.code(1).err();
+            assert!(err.contains(message), "{more}{limit}: {err}");
+        }
+    }
+}

@@ -8,7 +8,8 @@ use quayline_core::{Checkpoint, Code, Fault, Finding, SourceDigest, Tally};
 use quayline_edi::{ExcerptWriter, Surroundings};
 use quayline_meter::Phase;
 use quayline_pipeline::{
-    Clock, CodeCounts, Lot, OrderedSink, Position, Repeats, Spool, SpoolFolder, Unsettled, settle, settle_end,
+    Clock, CodeCounts, Lot, OrderedSink, Position, Repeats, Spool, SpoolFolder, Unsettled, keep_worst, settle,
+    settle_end,
 };
 
 use crate::checkpoint_file::{CheckpointFile, DONE, States};
@@ -99,7 +100,7 @@ impl OrderedSink for Writer<'_> {
         if stop_at_reject && rejects {
             self.take_back()?;
             let mut findings = core::mem::take(&mut lot.findings);
-            findings.truncate(1.max(self.findings_max));
+            keep_worst(&mut findings, 1.max(self.findings_max));
             findings.extend(lot.misfit.take());
             // Nothing of the lot is written, so nothing of it counts: a checkpoint says what the output holds.
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
@@ -240,8 +241,8 @@ impl Writer<'_> {
         state.errors += lot.errors;
         state.counts.add_all(&lot.counts);
         state.repeats.merge(&mut lot.repeats);
-        let room = self.findings_max.saturating_sub(state.findings.len()).min(lot.findings.len());
-        state.findings.extend(lot.findings.drain(..room));
+        state.findings.append(&mut lot.findings);
+        keep_worst(&mut state.findings, self.findings_max);
         state.misfit = state.misfit.take().or(lot.misfit.take());
         if let Some(progress) = self.progress {
             progress.advance(Advance {
@@ -366,7 +367,7 @@ impl Writer<'_> {
         }
         if self.rejects.is_none() && lot.tally.records_rejected > 0 {
             let mut findings = core::mem::take(&mut lot.findings);
-            findings.truncate(1.max(self.findings_max));
+            keep_worst(&mut findings, 1.max(self.findings_max));
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
         }
         self.write_lot(&mut lot)?;

@@ -125,7 +125,7 @@ fn a_rule_at_a_segment_uses_no_later_segment() {
     let refused = compile("at C/CLM\n    if CLM02 > 1 then present(REF)");
     assert_eq!(
         refused,
-        "error[GDE-115]: `REF` may come after CLM, at which the rule is evaluated\n  at rule r\n\nhint: put the rule at the loop, at whose end all values are known"
+        "error[GDE-115]: `REF` may come after CLM, at which Quayline checks the rule\n  at rule r\n\nhint: put the rule at the loop around both, at whose end all values are known, or leave `at` out to check it at the end of the transaction"
     );
     for later in [
         "at C/CLM\n    CLM02 = sum(L/QTY01)",
@@ -134,6 +134,24 @@ fn a_rule_at_a_segment_uses_no_later_segment() {
         "at L/LIN\n    LIN01 != DTP01",
     ] {
         assert!(compile(later).contains("GDE-115"), "{later}");
+    }
+    // The same for a loop, which ends before the segment.
+    let total_last = RULES.replacen("  segment TOT M 1\n", "", 1).replacen("rules\n", "  segment TOT M 1\nrules\n", 1);
+    let at_end = |rule: &str| {
+        let guide = format!("{total_last}  rule r {rule}\n");
+        let parsed = parse_guide("r.guide", &guide, &MemoryGuides::default(), &Limits::default());
+        parsed
+            .and_then(|guide| CompiledGuide::new(&guide))
+            .map_or_else(|findings| findings.to_string(), |_| String::new())
+    };
+    for (rule, is_late) in [
+        ("at C\n    CLM02 < TOT01", true),
+        ("at L\n    count(TOT) = 1", true),
+        ("at C\n    CLM02 < sum(L/QTY01)", false),
+        ("\n    TOT01 = sum(C/CLM02)", false),
+    ] {
+        assert_eq!(at_end(rule).contains("`TOT"), is_late, "{rule}: {}", at_end(rule));
+        assert_eq!(at_end(rule).is_empty(), !is_late, "{rule}: {}", at_end(rule));
     }
     for good in [
         "at C/REF\n    REF02 != CLM01",

@@ -100,7 +100,7 @@ fn a_unit_ends_with_its_loop() {
             ["837", "HC", "005010X222A1"],
             "HL*1**22*0~CLM*A*1~REF*G1~CLM*B*MISSING~REF*G1~HL*2**22*MISSING~NM1*X*MISSING~CLM*C*1~"
         ),
-        "6 CLM01:A\n8 CLM01:B\n9 -\n"
+        "5 CLM01:A\n7 CLM01:B\n8 -\n"
     );
     // The payment is that of the whole transaction.
     assert_eq!(named(["835", "HP", "005010X221A1"], "TRN*1*P1~LX*1~CLP~"), "4 TRN02:P1\n");

@@ -166,13 +166,14 @@ impl Lower<'_> {
             reads: Reads::default(),
             lists: Vec::new(),
         };
-        // In a list of values, `it` without quotes is the value, also if a group around it has a member of that name.
+        // In a loop, `it` without quotes is the occurrence, even if a group around the list has a member of that name. A member of the occurrence itself
+        // that is named `it` comes first.
         let is_quoted = name.text.len() < (name.span.end - name.span.start) as usize;
         let is_bound = |context: &Context| context.binding.as_ref().is_some_and(|binding| binding.text == name.text);
         if name.text == "it"
             && !is_quoted
-            && let Some(context) = self.chain.last()
-            && matches!(self.source.node(context.node).kind, NodeKind::Scalar(_))
+            && let [_, .., context] = &self.chain[..]
+            && self.source.child(context.node, "it").is_none()
             && !self.chain.iter().any(is_bound)
         {
             return Some((at(context, context.node), 1));

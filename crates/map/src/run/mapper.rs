@@ -106,6 +106,8 @@ pub(super) struct Counts {
     pub(super) refused: u64,
     pub(super) dropped: u64,
     pub(super) not_kept: u64,
+    /// Errors in the list of faults.
+    errors_kept: usize,
     pub(super) has_errors: bool,
 }
 
@@ -269,14 +271,19 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
         if self.faults.len() < self.findings_max {
             self.faults.push(fault);
+            self.outcome.errors_kept += usize::from(is_error);
             return;
         }
         self.outcome.not_kept += 1;
         // An error says why the document is refused, so it takes the place of the last warning or note.
         let less = |kept: &RunFault| kept.severity(self.plan) != Severity::Error;
-        if is_error && let Some(at) = self.faults.iter().rposition(less) {
+        if is_error
+            && self.outcome.errors_kept < self.faults.len()
+            && let Some(at) = self.faults.iter().rposition(less)
+        {
             self.faults.remove(at);
             self.faults.push(fault);
+            self.outcome.errors_kept += 1;
         }
     }
 

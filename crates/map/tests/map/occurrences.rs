@@ -198,6 +198,15 @@ fn it_is_the_current_value_whatever_members_are_called() {
     let map = "for tag where it != \"2\" make a = it\nfor part { for mark make b = it }\nc = join(it for tag, \",\")\nd = it\n";
     let text = case.run(map, &[input]);
     assert_eq!(text, "{\"a\":[\"1\"],\"b\":[\"3\",\"4\"],\"c\":\"1,2\",\"d\":\"S\"}\n");
+    // Lists of groups are like lists of values.
+    let case = Case {
+        source: "source\n  it?\n    k? text\n  part*\n    k? text\n",
+        targets: vec![("out", "target\n  a* text\n", Absent::Refused)],
+        order: SourceOrder::AsShape,
+    };
+    let groups = r#"{"it":{"k":"S"},"part":[{"k":"1"},{"k":"2"}]}"#;
+    assert_eq!(case.run("for part make a = it.k\n", &[groups]), "{\"a\":[\"1\",\"2\"]}\n");
+    let case = Case { source, targets: vec![("out", target, Absent::Refused)], order: SourceOrder::AsShape };
     // Quotes name the member.
     let text = case.run("for tag make a = 'it'\nomit b\nomit c\nomit d\n", &[input]);
     assert_eq!(text, "{\"a\":[\"S\",\"S\"]}\n");

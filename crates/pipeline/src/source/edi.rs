@@ -12,7 +12,7 @@ use crate::cut::{next_page_end, page_bytes};
 use crate::error::PipelineError;
 use crate::lane::Source;
 use crate::lane_facts::LaneFacts;
-use crate::lot::{FINDINGS_A_LOT, Lot, Page, edi_place, locate};
+use crate::lot::{FINDINGS_A_LOT, Lot, Page, edi_place, keep_worst, locate};
 use crate::spool::Spool;
 use crate::target::Target;
 
@@ -153,7 +153,7 @@ impl EdiSource {
                 }
                 let found = findings_of(pass.take_faults(), facts, *number);
                 self.early.extend(found);
-                self.early.truncate(FINDINGS_A_LOT);
+                keep_worst(&mut self.early, FINDINGS_A_LOT);
                 let since = pass.open_since();
                 drop(pass);
                 self.goes_on = true;

@@ -11,6 +11,7 @@ pub(super) struct Unresolved {
     pub(super) hint: &'static str,
 }
 
+const LATE: &str = "put the rule at the loop around both, at whose end all values are known, or leave `at` out to check it at the end of the transaction";
 const PATHS: &str = "paths are loops, then a segment's element: `2400/SV102`, `CLM05-1`";
 
 impl From<String> for Unresolved {
@@ -43,7 +44,7 @@ pub(super) fn lower(
         let mut lowering = Lowering { guide, items, uses, at, plan, places: Vec::new(), here: None, late: None };
         let test = lowering.expression(ast)?;
         if let Some(message) = lowering.late {
-            return Err(Unresolved { message, hint: "put the rule at the loop, at whose end all values are known" });
+            return Err(Unresolved { message, hint: LATE });
         }
         let (places, here) = (lowering.places, lowering.here);
         let asks = asks(structure, ast);
@@ -267,9 +268,9 @@ impl Lowering<'_, '_> {
         self.plan.resets_of[scope.index()].push(operand);
         for item in found {
             if self.may_come_later(item) {
-                let (name, tag) = (path.names.join("/"), &self.items[self.at.index()].id);
+                let (name, at) = (path.names.join("/"), &self.items[self.at.index()].id);
                 self.late
-                    .get_or_insert_with(|| format!("`{name}` may come after {tag}, at which the rule is evaluated"));
+                    .get_or_insert_with(|| format!("`{name}` may come after {at}, at which Quayline checks the rule"));
             }
             let filter = path.filter.as_ref().map(|filter| self.here(filter, item)).transpose()?;
             let take = match (computed, &last) {
@@ -284,10 +285,10 @@ impl Lowering<'_, '_> {
         Ok(())
     }
 
-    /// Returns true if a segment may come after the one at which the rule is evaluated, in the same repetition of the loop around both. Items of one
-    /// position come in any order.
+    /// Returns true if a segment may come after the segment or loop at which the rule is evaluated, in the same repetition of the loop around both.
+    /// Items of one position come in any order.
     fn may_come_later(&self, target: ItemId) -> bool {
-        if self.items[self.at.index()].kind != ItemKind::Segment || target == self.at {
+        if self.at == ItemId::TRANSACTION {
             return false;
         }
         let (mut own, mut other) = (self.at, target);
@@ -295,6 +296,10 @@ impl Lowering<'_, '_> {
             let deeper =
                 if self.items[own.index()].depth < self.items[other.index()].depth { &mut other } else { &mut own };
             *deeper = self.items[deeper.index()].parent;
+        }
+        if own == other {
+            // The segment itself, or one inside the loop.
+            return false;
         }
         let (own, other) = (&self.items[own.index()], &self.items[other.index()]);
         !other.is_trigger && (own.is_trigger || own.rank <= other.rank)
