@@ -77,11 +77,18 @@ impl Piece {
         let has_repetition = || text.iter().any(|byte| repetitions.contains(&Some(*byte)));
         let is_same = Delimiters { repetition: to.repetition, ..self.delimiters } == *to
             && (repetitions[0] == repetitions[1] || !has_repetition());
-        if is_same && !line_breaks {
+        let terminator = self.delimiters.terminator;
+        let has_breaks =
+            || text.array_windows().any(|[last, next]| *last == terminator && matches!(next, b'\r' | b'\n'));
+        if is_same && !line_breaks && !has_breaks() {
             return Ok(text.into_owned());
         }
         let is_extended = self.delimiters.standard == Standard::Edifact && has_code_extension(self.syntax.as_bytes());
-        recode(&text, &self.delimiters, to, line_breaks, is_extended.then(CodeSets::default))
+        match recode(&text, &self.delimiters, to, line_breaks, is_extended.then(CodeSets::default)) {
+            // Binary data stays with the line breaks around it.
+            Err(_) if is_same && !line_breaks => Ok(text.into_owned()),
+            written => written,
+        }
     }
 
     /// Returns the transaction with this text as a separate interchange, if that was requested.
@@ -201,9 +208,10 @@ fn recode(
     let refuse = |what: &str| {
         let message = format!("the document holds {what}, which the partner's delimiters cannot carry");
         let finding = Finding::error(codes::DELIMITER, Fault::Config, message);
-        Findings::from(
-            finding.hint("choose other delimiters in the partner's settings, or replace the character in the map"),
-        )
+        Findings::from(finding.hint(match what {
+            "repetitions" => "agree with the partner on a `version` that has repetitions, such as 00402, or write the values separately in the map",
+            _ => "choose other delimiters in the partner's settings, or replace the character in the map",
+        }))
     };
     let mut at = 0;
     let mut between = true;

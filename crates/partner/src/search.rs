@@ -716,7 +716,10 @@ impl Desk<'_> {
                 of_partner.map(|guides: &LoadedGuides| &guides.set)
             };
             let check = validator.event(event, choose, &mut pass, &mut faults);
+            let (mut is_around, mut is_within) = (false, false);
             rejections.event(event, &pass, &faults, &mut |level, severity, _| {
+                is_around |= level != Level::Transaction;
+                is_within |= level == Level::Transaction;
                 has_errors |= level == Level::Transaction && severity == Severity::Error;
                 has_warnings |= level == Level::Transaction && severity == Severity::Warning;
             });
@@ -753,7 +756,14 @@ impl Desk<'_> {
                 Event::Segment if pass.in_transaction() => watch.segment(&pass.segment(), pass.interchange()),
                 _ => {}
             }
-            findings.extend(faults.iter().map(|fault| fault.finding(Some(&file))));
+            findings.extend(faults.iter().map(|fault| {
+                let mut finding = fault.finding(Some(&file));
+                if is_around && !is_within && finding.severity == Severity::Error {
+                    // A fault of the headers around the document does not reject it again.
+                    finding.severity = Severity::Warning;
+                }
+                finding
+            }));
             check.end(&mut pass);
             if event == Event::Done {
                 break;

@@ -573,7 +573,7 @@ pub(crate) fn in_character_set<'t>(text: &'t [u8], piece: &Piece, version: &str)
         );
         let place = Place { byte: Some(ByteOffset(missing.offset as u64)), ..Place::default() };
         let finding = Finding::error(codes::CHARACTER, Fault::Config, message).at(place);
-        let hint = "agree on another `version` with the partner, such as UNOC:3 or UNOW:4, or replace the character in the map";
+        let hint = "agree with the partner on a `version` whose set has the character, such as UNOW:4, or UNOX for a document in UNOX; or replace the character in the map";
         finding.hint(hint).into()
     })
 }

@@ -51,6 +51,13 @@ impl Work<'_> {
             let document = Some(&self.details.document).filter(|document| !document.is_empty());
             finding.place.path = finding.place.path.take().or_else(|| document.cloned());
         }
+        // A map reads the headers around the document again, whose faults are warnings of a document that is processed again.
+        let is_of_headers = |known: &Finding| {
+            (known.code, &known.message, known.severity) == (finding.code, &finding.message, Severity::Warning)
+        };
+        if finding.severity == Severity::Error && self.findings.iter().any(is_of_headers) {
+            return;
+        }
         self.details.add_findings([&finding]);
         self.findings.push(finding);
     }

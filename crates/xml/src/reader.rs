@@ -828,6 +828,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
 
     /// Reports malformed attributes of an element that is skipped, and references to undeclared entities in them.
     fn check_references(&mut self, tag: &BytesStart<'x>, at: usize) {
+        self.check_markup(tag, at);
         for attribute in tag.attributes() {
             match attribute {
                 Ok(attribute) => self.check_reference(&attribute, at),

@@ -50,7 +50,7 @@ pub(crate) use partner::{
     TransactionArgs, TransactionCommand,
 };
 pub(crate) use project::{CheckProjectArgs, NewArgs};
-pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};
+pub(crate) use records::{CopybookArgs, DialectName, SourceArgs, SourceFormatArg};
 pub(crate) use serve::{
     ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureConvertArgs,
     MeasureCryptoArgs, MeasureFlowArgs, MeasureMemoryArgs, MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs,

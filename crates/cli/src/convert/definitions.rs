@@ -325,8 +325,8 @@ pub(crate) fn types(args: &ConvertArgs) -> Result<Vec<OnlyType>, Stop> {
         types.push(OnlyType { name, index, is_first: types.is_empty() });
     }
     if types.is_empty() {
-        let finding = argument("--by-type needs record types, and the interface file has none");
-        return Err(finding.hint("list them in [records] of the interface file").into());
+        let finding = argument("--by-type needs the record types of an interface file");
+        return Err(finding.hint("list them in [records] of the file of --interface").into());
     }
     Ok(types)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use quayline_project::{InterfaceFile, TypeUse};
 
 use super::jobs::Job;
-use crate::args::{ConvertArgs, FromFormat, ToFormat};
+use crate::args::{ConvertArgs, CopybookArgs, DialectName, FromFormat, SourceFormatArg, ToFormat};
 use crate::exit::{Stop, argument};
 use crate::store::record_file;
 
@@ -23,7 +23,15 @@ pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
     let is_stored = |path: &Path| record_file(path).is_some();
     let stored = jobs.iter().any(|job| is_stored(&job.input) || job.output.as_deref().is_some_and(is_stored));
     let (reads, writes, both) = ("records that it reads", "records that it writes", "records");
+    let CopybookArgs { record, source, .. } = &args.reading;
+    let described = !args.copybook.is_empty() || stored;
     let options = [
+        (record.is_some(), "--record", described, "copybooks"),
+        (source.dialect != DialectName::default(), "--dialect", described, "copybooks"),
+        (!source.set.is_empty(), "--set", described, "copybooks"),
+        (!source.replacing.is_empty(), "--replacing", described, "copybooks"),
+        (!source.include.is_empty(), "--include", described, "copybooks"),
+        (source.source_format != SourceFormatArg::default(), "--source-format", described, "copybooks"),
         (!args.copybook.is_empty(), "--copybook", !edi, both),
         (args.interface.is_some(), "--interface", !edi, both),
         (args.short.is_some(), "--short", from_records, reads),

@@ -142,7 +142,9 @@ fn number(query: &Query, name: &str) -> Result<Option<u64>, Stop> {
 /// Creates the finding for a key that is the beginning of several keys.
 pub(super) fn several(file: &str) -> Finding {
     let message = format!("several records of {file} have this key or begin with it");
-    let hint = format!("give the whole key of one; see them with `quayline file browse {file}` and the same key");
+    let hint = format!(
+        "give the whole primary key of one; see them with `quayline file browse {file}` and the same --index and --key"
+    );
     argument(message).hint(hint)
 }
 

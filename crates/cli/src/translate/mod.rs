@@ -120,9 +120,11 @@ fn check_envelope_of(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings
     ];
     let given = args.envelope.iter().filter_map(|text| text.split_once('='));
     let named: Vec<_> = given.map(|(name, value)| (name, value, format!("--envelope {name}"))).collect();
+    let to_edi = map.targets.iter().any(|target| matches!(target.shape.form(), Form::Guide(_)));
     let mut values: Vec<EnvelopeValue<'_>> = Vec::new();
     for (option, name, value) in &options {
-        values.extend(value.as_deref().map(|value| EnvelopeValue { name, value, option, must_be_taken: false }));
+        let must_be_taken = !to_edi;
+        values.extend(value.as_deref().map(|value| EnvelopeValue { name, value, option, must_be_taken }));
     }
     values.extend(named.iter().map(|(name, value, option)| EnvelopeValue { name, value, option, must_be_taken: true }));
     check_envelope(map, &values, argument)

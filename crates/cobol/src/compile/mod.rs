@@ -635,7 +635,7 @@ impl Compiler<'_> {
                 (FieldKind::Item(encoding), None) => encoding.clone(),
                 _ => Encoding::Text { justified: false, alphabetic: false },
             };
-            let name = key::styled(&rename.name, self.interface.key_style);
+            let name = Name::derived(key::styled(&rename.name, self.interface.key_style));
             let node = self.added(name, scalar(&encoding, rename.size));
             self.targets.push(Target { kind: TargetKind::Ignored, list: None, view: None });
             let union = index(self.unions.len());
@@ -655,7 +655,7 @@ impl Compiler<'_> {
         let mut node = |name: &Option<String>, scalar| {
             let name = name.clone()?;
             self.targets.push(Target { kind: TargetKind::Ignored, list: None, view: None });
-            Some(self.added(name, scalar))
+            Some(self.added(Name::of_origin(name), scalar))
         };
         OriginNodes {
             number: node(&names.number, number.clone()),
@@ -666,7 +666,7 @@ impl Compiler<'_> {
 
     fn preserve(&mut self) -> Option<NodeId> {
         (self.policies.preserve == Preserve::Yes).then(|| {
-            let node = self.added(PRESERVE.to_owned(), Scalar::Text { chars_max: None });
+            let node = self.added(Name::derived(PRESERVE.to_owned()), Scalar::Text { chars_max: None });
             self.targets.push(Target { kind: TargetKind::Preserve, list: None, view: None });
             node
         })
@@ -727,7 +727,7 @@ impl Compiler<'_> {
     fn name(&self, field: FieldIndex, filler: Option<u32>) -> Name {
         let own = || self.layout.field(field).name.clone();
         if let Some(rename) = &self.selection.rename[field.index()] {
-            return Name { text: rename.clone(), ruled: Some(own()) };
+            return Name { text: rename.clone(), ruled: Some(format!("`[rename]` gives {}", own())) };
         }
         let name = filler.map_or_else(|| self.replaced(own()), |number| format!("FILL_{number}"));
         Name::derived(key::styled(&name, self.interface.key_style))
@@ -752,9 +752,9 @@ impl Compiler<'_> {
     }
 
     /// Adds a member that belongs to no field.
-    fn added(&mut self, name: String, scalar: Scalar) -> NodeId {
-        let node = self.shape.scalar(name.clone(), scalar, Occurs::Optional);
-        self.note_name(node, Name::derived(name));
+    fn added(&mut self, name: Name, scalar: Scalar) -> NodeId {
+        let node = self.shape.scalar(name.text.clone(), scalar, Occurs::Optional);
+        self.note_name(node, name);
         node
     }
 

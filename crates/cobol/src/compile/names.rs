@@ -8,13 +8,18 @@ use quayline_core::{Code, Fault, Finding, NodeId, ShapeBuilder};
 #[derive(Debug)]
 pub(super) struct Name {
     pub(super) text: String,
-    /// The COBOL name of the field, if a rule of the interface gives the name.
+    /// The rule that gives the name, as the beginning of a sentence.
     pub(super) ruled: Option<String>,
 }
 
 impl Name {
     pub(super) fn derived(text: String) -> Self {
         Name { text, ruled: None }
+    }
+
+    /// Creates the name of a member with the number or file of a record.
+    pub(super) fn of_origin(text: String) -> Self {
+        Name { text, ruled: Some("an option or the interface gives the origin of the record".to_owned()) }
     }
 }
 
@@ -42,12 +47,11 @@ impl Names {
         }
         let mut told: HashSet<&str> = HashSet::new();
         for (_, name) in &self.0 {
-            if let Some(field) = &name.ruled
+            if let Some(rule) = &name.ruled
                 && twice.contains(name.text.as_str())
                 && told.insert(&name.text)
             {
-                let message =
-                    format!("`[rename]` gives {field} the name `{0}`, which another field of its group has", name.text);
+                let message = format!("{rule} the name `{0}`, which another field of its group has", name.text);
                 let hint = "choose a name that no other field of the group has, or rename that field too";
                 findings.push(Finding::error(Code("PLN-006"), Fault::Config, message).hint(hint));
             }

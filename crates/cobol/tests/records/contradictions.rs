@@ -3,7 +3,8 @@
 use expect_test::expect;
 use quayline_charset::Charset;
 use quayline_cobol::{
-    BadValue, FieldRule, Interface, KeyStyle, NullAs, Policies, RecordEncoder, RecordPlan, RedefinesChoice,
+    BadValue, FieldRule, Interface, KeyStyle, NullAs, OriginMembers, Policies, RecordEncoder, RecordPlan,
+    RedefinesChoice,
 };
 use quayline_core::{NodeId, NodeKind, Sink, Value};
 
@@ -252,6 +253,15 @@ fn a_rename_to_a_name_that_is_taken_is_an_error() {
     for rules in [&[("A-X", "B-X"), ("B-X", "A-X")][..], &[("G.B-X", "A-X")]] {
         assert!(build(rules).is_ok(), "{rules:?}");
     }
+    // Members with the origin of a record have exactly the names that the user gives.
+    let numbered = |name: &str| {
+        let origin = OriginMembers { number: Some(name.into()), ..OriginMembers::default() };
+        let interface = Interface { origin, ..Interface::default() };
+        RecordPlan::new(&layout, &interface, &Policies::default(), Charset::by_name("ascii").expect("known"))
+    };
+    let said = numbered("B-X").expect_err("two members of one name").to_string();
+    assert!(said.contains("PLN-006") && said.contains("the origin of the record the name `B-X`"), "{said}");
+    assert!(numbered("RECNO").is_ok());
 }
 
 /// The remedy for an ambiguous name contained the same path twice.

@@ -668,7 +668,7 @@ impl Compiler<'_> {
         let policies = &service.policies;
         let has_null = [policies.invalid, policies.blank, policies.low_values].contains(&BadValue::Null);
         if let Some(why) = test.never_holds(service.layout.field(field), has_null) {
-            let hint = "write a value that the PICTURE of the field allows, or remove the condition";
+            let hint = "write a value that the record can have, such as \"Y\" and not true, or remove the condition";
             self.file.find(codes::RULES, format!("the condition never holds: {why}"), at, hint);
         }
         let field = fields.iter().position(|known| *known == field).unwrap_or_else(|| {

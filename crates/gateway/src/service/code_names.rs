@@ -25,7 +25,12 @@ pub(super) fn codes(field: &Field, hint: &wire::TypeHint) -> Result<Typed, Strin
     for (name, code) in &hint.write {
         let code = as_shown(field, code.get_ref());
         let Some(at) = codes.iter().position(|(known, of)| *known == code && of == name) else {
-            return Err(format!("`write` gives the name `{name}` a code that does not have it"));
+            let mut names: Vec<&str> =
+                codes.iter().filter(|(known, _)| *known == code).map(|(_, of)| of.as_str()).collect();
+            names.dedup();
+            let known =
+                if names.is_empty() { "that no name has".to_owned() } else { format!("of `{}`", names.join("`, `")) };
+            return Err(format!("`write` gives the name `{name}` a code {known}"));
         };
         let chosen = codes.remove(at);
         codes.insert(0, chosen);

@@ -92,7 +92,7 @@ fn a_name_that_does_not_say_which_code_is_refused_in_requests() {
     let world = world(&codes("STATE", ""), "exclude = [\"STATE\"]").unwrap();
     assert!(shown(&world, "P 00").contains("\"open\""));
     for (more, expected) in [
-        ("write = { open = \"C\" }", "`write` gives the name `open` a code that does not have it"),
+        ("write = { open = \"C\" }", "`write` gives the name `open` a code of `"),
         ("write = { shut = \"C\" }", "`write` gives the name `shut`"),
     ] {
         let Err(found) = self::world(&codes("STATE", more), "") else { panic!("nothing was found") };

@@ -41,6 +41,22 @@ fn repetitions_need_a_version_that_has_them() {
     );
 }
 
+/// Regression: documents kept their line breaks in interchanges without line breaks.
+#[test]
+fn line_breaks_are_those_of_the_partner() {
+    let broken = ours("REF*ZZ*AB~").replace('~', "~\n");
+    for (line_breaks, count) in [(false, 0), (true, 7)] {
+        let world = World::with(&format!("usage = \"both\"\nline-breaks = {line_breaks}"), "");
+        assert_eq!(send(&world, &broken).sent, 1);
+        let sent = &world.files("outbox/ACME")[0].1;
+        assert_eq!(sent.matches('\n').count(), count, "{sent}");
+    }
+    // The bytes of binary data stay as they are.
+    let world = World::with("usage = \"both\"", "");
+    assert_eq!(send(&world, &ours("BIN*5*a~\nb*~")).sent, 1);
+    assert!(world.files("outbox/ACME")[0].1.contains("BIN*5*a~\nb*~"));
+}
+
 /// EDIFACT has repetitions from syntax version 4 on.
 #[test]
 fn repetitions_of_edifact_need_syntax_version_4() {

@@ -416,7 +416,10 @@ impl Reader<'_> {
                 None => {
                     let near = nearest(name, self.names.iter().map(String::as_str)).map(str::to_owned);
                     let hint = near.map_or_else(
-                        || format!("define it with [node.{name}], or name another node"),
+                        || match name.is_empty() {
+                            true => "name a node of the flow".to_owned(),
+                            false => format!("define it with [node.{name}], or name another node"),
+                        },
                         |near| format!("did you mean `{near}`?"),
                     );
                     self.error(codes::NO_SUCH_NODE, &given.span(), format!("the flow has no node `{name}`"), hint);

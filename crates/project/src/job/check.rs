@@ -275,11 +275,14 @@ impl Checker<'_> {
     fn leads_nowhere(&mut self, flow: &Node) {
         let what = "the job continues after all flows of the split";
         let hint = "put it on the split, or into the flow after its last element".to_owned();
+        // A split has no other transitions than `next`.
+        let hint_of_others = "put it into the flow after its last element, or on an element after the split".to_owned();
         if flow.attribute("next").is_some_and(|next| !next.is_empty()) {
             self.warn(codes::JOB_UNREACHED, flow, "next", format!("next has no effect: {what}"), hint.clone());
         }
         for child in flow.children.iter().filter(|child| matches!(child.name, "next" | "end" | "stop" | "fail")) {
             let message = format!("the transition has no effect: {what}");
+            let hint = if child.name == "next" { &hint } else { &hint_of_others };
             self.warn(codes::JOB_UNREACHED, child, "on", message, hint.clone());
         }
     }

@@ -111,6 +111,13 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         !self.plan.is_whole || matches!(prefix, "" | "xml" | "xmlns") || self.prefixes.has(prefix)
     }
 
+    /// Reports `<` in a value of an attribute (XML 1.0, production 10).
+    pub(super) fn check_markup(&mut self, tag: &BytesStart<'x>, at: usize) {
+        if tag.attributes_raw().contains('<') {
+            self.fault(XmlFaultKind::Syntax(Syntax::Markup), at, None);
+        }
+    }
+
     /// Reads the attributes of an element of `node`. A field with the name of an attribute takes precedence over the attribute's special meaning.
     pub(super) fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, node: Option<NodeId>, at: usize) -> Marks<'t> {
         let mut marks = Marks::default();
@@ -123,6 +130,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         if tag.attributes_raw().contains("xmlns:") {
             self.declare(tag);
         }
+        self.check_markup(tag, at);
         for attribute in tag.attributes() {
             let Ok(attribute) = attribute else {
                 self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, None);

@@ -350,6 +350,20 @@ fn what_is_not_well_formed_is_refused() {
     "#]],
     );
     check(
+        "<records><record seq='7' WEIGHT='a<b'><ID>x</ID></record></records>",
+        expect![[r#"
+        error[XML-010]: `<` begins no markup
+          at line 1, column 10
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+
+        error[XML-024]: the attribute WEIGHT is not known here
+          at line 1, column 10
+
+        hint: put the value into an element, or describe the attribute
+    "#]],
+    );
+    check(
         "<records><record><ID>1<!-- a -- b --></ID></record></records>",
         expect![[r#"
         error[XML-010]: `--` in a comment, which only ends it, as `-->`
