@@ -214,7 +214,7 @@ impl Reader {
         Interface {
             wrapper: file.wrapper.as_ref().map(|text| self.key(text)),
             key_style: file.key_style.map(|word| word.0).unwrap_or_default(),
-            prefixes: file.prefix.iter().map(|(from, to)| (self.key(from).to_uppercase(), to.clone())).collect(),
+            prefixes: file.prefix.iter().map(|(from, to)| (self.prefix(from), to.clone())).collect(),
             fillers: file.fillers.map(|word| word.0).unwrap_or_default(),
             redefines: file.redefines.map(|word| word.0).unwrap_or_default(),
             fields: core::mem::take(&mut self.rules),
@@ -472,6 +472,14 @@ impl Reader {
         let place = self.source.place(&text.span());
         self.places.entry(name.clone()).or_insert(place);
         name
+    }
+
+    /// The beginning of COBOL names: upper case, its place kept.
+    fn prefix(&mut self, text: &Spanned<String>) -> String {
+        let prefix = self.key(text).to_uppercase();
+        let place = self.source.place(&text.span());
+        self.places.entry(prefix.clone()).or_insert(place);
+        prefix
     }
 
     /// A key of the other side.

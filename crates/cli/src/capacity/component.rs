@@ -69,7 +69,7 @@ pub(super) fn intervals(from: &IntervalArgs) -> Result<Vec<Interval>, Stop> {
 }
 
 fn wrong(name: &str, why: &str) -> Stop {
-    Finding::error(CAP_INTERVALS, Fault::Caller, format!("{name} has no intervals: {why}"))
+    Finding::error(CAP_INTERVALS, Fault::Caller, format!("{name} is not a file of intervals: {why}"))
         .hint("`quayline report component --json` writes such a file")
         .into()
 }

@@ -46,6 +46,7 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
         rows.push(ElapsedWire { item_count: *items, elapsed_s: elapsed.value.0, validity });
     }
     let enough = model.item_count_for_overhead(args.overhead.0.0).map_err(stop)?;
+    weakest = weakest.weaker(enough.validity.clone());
     let worst = runs.iter().filter_map(|(items, elapsed)| {
         let fitted = model.elapsed(*items).ok()?.value.0;
         Some((fitted / elapsed.0 - 1.0).abs()).filter(|error| error.is_finite())
@@ -60,6 +61,9 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     };
     let per_item = model.fixed.value / file.records.max(1) as f64;
     let interval_items = interval.filter(|_| per_item > 0.0).map(|interval| (interval.0 / per_item).round().max(1.0));
+    let interval_validity = interval_items.and_then(|items| model.elapsed(items as u64).ok()).map(|of| of.validity);
+    weakest = interval_validity.iter().fold(weakest, |weakest, of| weakest.weaker(of.clone()));
+    let interval_validity = interval_validity.map(|of| of.to_string());
     let basis = basis_of(&estimate, &weakest);
     if args.json {
         print_json(&ItemCountWire {
@@ -73,6 +77,7 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
             overhead: args.overhead.0.0,
             interval_s: interval.map(|interval| interval.0),
             interval_items,
+            interval_validity,
             basis: &basis,
         })?;
         return Ok(Exit::Done);
@@ -94,8 +99,9 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     ));
     if let (Some(interval), Some(items)) = (interval, interval_items) {
         text.push_str(&format!(
-            "With those failures the least is lost with a checkpoint each {}: an item count of {items}\n",
-            time_text(interval)
+            "With those failures the least is lost with a checkpoint each {}: an item count of {items}{}\n",
+            time_text(interval),
+            interval_validity.map(|validity| format!(" ({validity})")).unwrap_or_default()
         ));
     }
     text.push_str(&basis.text());
@@ -342,6 +348,7 @@ struct ItemCountWire<'a> {
     overhead: f64,
     interval_s: Option<f64>,
     interval_items: Option<f64>,
+    interval_validity: Option<String>,
     basis: &'a BasisWire,
 }
 

@@ -727,7 +727,7 @@ impl Compiler<'_> {
     fn name(&self, field: FieldIndex, filler: Option<u32>) -> Name {
         let own = || self.layout.field(field).name.clone();
         if let Some(rename) = &self.selection.rename[field.index()] {
-            return Name { text: rename.clone(), ruled: Some(format!("`[rename]` gives {}", own())) };
+            return Name { text: rename.clone(), ruled: Some(format!("`[rename]` gives `{}`", own())) };
         }
         let name = filler.map_or_else(|| self.replaced(own()), |number| format!("FILL_{number}"));
         Name::derived(key::styled(&name, self.interface.key_style))

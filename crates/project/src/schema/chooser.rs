@@ -258,15 +258,17 @@ impl Form {
                 }
                 let mut bytes = Vec::new();
                 charset.encode_into(text, &mut bytes).ok()?;
-                Some(bytes)
+                (bytes.len() <= length).then_some(bytes)
             }
             Form::Zoned { signed, .. } | Form::Packed { signed, .. } => {
+                let digits_max = if let Form::Packed { digits, .. } = self { digits } else { length };
                 let (is_negative, digits) = match text.strip_prefix('-') {
                     Some(digits) => (true, digits),
                     None => (false, text),
                 };
                 let is_whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-                (is_whole && (signed || !is_negative)).then(|| plain(is_negative, digits.bytes()))
+                let fits = digits.trim_start_matches('0').len() <= digits_max;
+                (is_whole && fits && (signed || !is_negative)).then(|| plain(is_negative, digits.bytes()))
             }
             Form::Binary { .. } => text.parse::<i128>().ok().map(|n| n.to_be_bytes().to_vec()),
         }

@@ -204,6 +204,7 @@ impl Compiler<'_> {
                 }
             }
         };
+        let is_value = matches!(made, Err(Unfit::Value));
         let (message, hint) = match made {
             Ok(test) => return Some(test),
             Err(Unfit::Kind) => (
@@ -213,10 +214,13 @@ impl Compiler<'_> {
             Err(Unfit::Slides) => ("comes after a table of variable length", "take a field in front of it"),
             Err(Unfit::Value) => (
                 "cannot hold one of these values",
-                "number fields need whole numbers, negative ones only with a sign in the picture; text fields need characters of the code page, or all their bytes as 0x…",
+                "number fields need whole numbers of at most their digits, negative ones only with a sign in the picture; text fields need at most their length in characters of the code page, or all their bytes as 0x…",
             ),
         };
-        let place_name = if let ChooseBy::Field(name) = by { name.as_str() } else { "" };
+        let place_name = match by {
+            ChooseBy::Field(name) if !is_value => name.as_str(),
+            _ => "",
+        };
         self.chooser(format!("{name} {message}"), place_name, of_type, hint.to_owned());
         None
     }
@@ -325,14 +329,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// Adds the place in the interface file to a plan's finding, by the first name that the finding quotes.
+    /// Adds the place in the interface file to a plan's finding, by the first quoted name that the file has.
     fn locate(&self, finding: &mut Finding) {
         if finding.place != Place::default() {
             return;
         }
-        let quoted = finding.message.split('`').nth(1);
-        if let Some(place) = quoted.and_then(|name| self.file.place_of(name).or_else(|| self.file.place_of_path(name)))
-        {
+        let mut quoted = finding.message.split('`').skip(1).step_by(2);
+        let place = quoted.find_map(|name| self.file.place_of(name).or_else(|| self.file.place_of_path(name)));
+        if let Some(place) = place {
             finding.place = place.clone();
         }
     }
