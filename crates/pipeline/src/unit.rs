@@ -24,7 +24,7 @@ use crate::error::PipelineError;
 use crate::lane::Lane;
 use crate::lane_facts::LaneFacts;
 use crate::lanes::{Ends, MapEnds, Paging, is_columns};
-use crate::lot::Lot;
+use crate::lot::{FINDINGS_A_LOT, Lot};
 use crate::output::{LaneOutput, OutputStart};
 use crate::payload::{Columns, Payload};
 use crate::reject::RejectForm;
@@ -580,11 +580,24 @@ impl UnitLane<'_> {
 }
 
 impl UnitReport {
+    /// Keeps the findings of one block up to the bound of a unit. The first error is always kept, because it is the reason of a refusal.
+    fn keep(&mut self, findings: &mut Vec<Finding>) {
+        let is_error = |finding: &Finding| finding.severity == Severity::Error;
+        let room = FINDINGS_A_LOT.saturating_sub(self.findings.len()).min(findings.len());
+        self.findings.extend(findings.drain(..room));
+        if findings.is_empty() || self.findings.iter().any(is_error) {
+            return;
+        }
+        if let (Some(last), Some(error)) = (self.findings.last_mut(), findings.drain(..).find(is_error)) {
+            *last = error;
+        }
+    }
+
     /// Adds the results of one block.
     fn add(&mut self, lot: &mut Lot, form: &RejectForm, excerpt: &mut ExcerptWriter) -> Result<(), PipelineError> {
         self.tally.add(lot.tally);
         self.documents += lot.documents;
-        self.findings.append(&mut lot.findings);
+        self.keep(&mut lot.findings);
         self.repeats.merge(&mut lot.repeats);
         for (code, times) in &lot.counts.0 {
             match self.findings_by_code.iter_mut().find(|(known, _)| known == code) {
