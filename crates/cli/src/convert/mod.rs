@@ -103,7 +103,8 @@ fn keep_apart(args: &ConvertArgs, jobs: &[Job], definitions: &[PathBuf]) -> Resu
         }
         job.output.iter().chain(&job.checkpoint).try_for_each(|path| apart.writes(path))?;
     }
-    args.profile.iter().try_for_each(|path| apart.writes(path))
+    args.profile.iter().try_for_each(|path| apart.writes(path))?;
+    jobs.iter().filter_map(Job::folder).try_for_each(|(folder, extension)| apart.splits(folder, extension))
 }
 
 /// Checks the options for conversion by type: each type is read from the start of its input and written to a folder.

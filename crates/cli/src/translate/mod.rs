@@ -75,7 +75,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     let wanted = Wanted::read(args, &map)?;
     let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
     unused::refuse(args, &map, &jobs)?;
-    keep_apart(args, &map, &jobs)?;
+    keep_apart(args, &map, &wanted, &jobs)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let kept = match jobs.first() {
         Some(job) if args.resume => job.checkpoint.as_deref().map(Checkpoints::kept),
@@ -129,7 +129,7 @@ fn check_envelope_of(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings
 }
 
 /// Refuses runs that would overwrite their input or their own output.
-fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), Stop> {
+fn keep_apart(args: &TranslateArgs, map: &MapFile, wanted: &Wanted, jobs: &[Job]) -> Result<(), Stop> {
     let mut apart = Apart::default();
     jobs.iter().for_each(|job| apart.reads(&job.input));
     map.files.iter().for_each(|file| apart.reads(file));
@@ -144,7 +144,10 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
             apart.writes(path)?;
         }
     }
-    args.trace.iter().chain(&args.profile).try_for_each(|path| apart.writes(path))
+    args.trace.iter().chain(&args.profile).try_for_each(|path| apart.writes(path))?;
+    // With --split, there is one input.
+    let mut folders = jobs.iter().take(1).flat_map(|job| job.outputs.folders(wanted));
+    folders.try_for_each(|(folder, extension)| apart.splits(folder, extension))
 }
 
 /// Returns the digest of a file without loading it whole. It digests each piece together with the digest of the pieces before.

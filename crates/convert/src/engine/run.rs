@@ -28,7 +28,7 @@ use crate::engine::findings_file::FindingsFile;
 use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::resume::{self, Resume};
-use crate::engine::split::{SplitFolder, earlier_files};
+use crate::engine::split::{SplitFolder, earlier_files, replaced_by_documents};
 use crate::engine::temporary::{TemporaryFolder, to_temporary_file};
 use crate::engine::threads::run_all;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
@@ -726,6 +726,31 @@ fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
             let finding =
                 Finding::error(codes::SAME_FILE, Fault::Caller, format!("the {other} and the {what} are one file"));
             return Err(finding.at(place).hint("name another file").into());
+        }
+    }
+    check_folders(conversion, &named)
+}
+
+/// Checks that the documents of a folder replace neither one of the named files nor the documents of another target.
+fn check_folders(conversion: &Conversion, named: &[(&str, PathBuf)]) -> Result<(), ConvertError> {
+    let refused = |path: &Path, message: String| -> Result<(), ConvertError> {
+        let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+        Err(Finding::error(codes::SAME_FILE, Fault::Caller, message).at(place).hint("name another folder").into())
+    };
+    let mut known: Vec<(PathBuf, &str)> = Vec::new();
+    for target in targets(conversion) {
+        let Output::Folder { path, extension } = &target.output else { continue };
+        let folder = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if known.contains(&(folder.clone(), extension)) {
+            return refused(
+                path,
+                format!("two outputs have documents of the same names, `.{extension}`, in one folder"),
+            );
+        }
+        known.push((folder, extension));
+        if let Some(file) = replaced_by_documents(path, extension, named.iter().map(|(_, path)| path.as_path())) {
+            let what = named.iter().find(|(_, path)| path == file).map_or("file", |(what, _)| what);
+            return refused(file, format!("the {what} has the name of a document of the output folder"));
         }
     }
     Ok(())
