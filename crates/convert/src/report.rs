@@ -37,6 +37,8 @@ pub struct Report {
     pub misfit: Option<Finding>,
     /// Set when this run went on from a checkpoint: the first record of this run.
     pub resumed_at: Option<RecordNumber>,
+    /// Records that `tally` counts from before the checkpoint.
+    pub records_before: u64,
     /// Time by phase, with the accounting identity; CPU time and peak memory of the process. Decoding and encoding are one
     /// composed loop and are charged to the phase `decode`; `commit` is fsync, checkpoints and renames.
     pub cost: quayline_meter::Report,

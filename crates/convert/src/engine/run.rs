@@ -473,6 +473,7 @@ impl Run {
             guides: Vec::new(),
             misfit: None,
             resumed_at: Some(checkpoint.next),
+            records_before: checkpoint.tally.records_in,
             cost: self.meter.report(&clock.finish()),
         })
     }
@@ -515,6 +516,7 @@ impl Run {
             guides: guides_used(&self.conversion),
             misfit: state.misfit.clone(),
             resumed_at: self.resumed.as_ref().map(|checkpoint| checkpoint.next),
+            records_before: self.resumed.as_ref().map_or(0, |checkpoint| checkpoint.tally.records_in),
             cost: self.meter.report(totals),
         }
     }
