@@ -22,8 +22,11 @@ pub struct Report {
     pub output: Option<PathBuf>,
     /// Path of the rejects, if there are any.
     pub rejects: Option<PathBuf>,
-    /// Findings of severity error that reject nothing, such as a wrong count in the trailer of an interchange. In this run.
+    /// Number of findings of severity error that reject nothing, such as a wrong count in the trailer of an interchange. Counted from the start of the
+    /// source, also after a resume.
     pub errors: u64,
+    /// Number of those errors that occur before the checkpoint from which the run resumed.
+    pub errors_before: u64,
     /// The first findings, in order, at most [`Limits::findings_max`](quayline_core::Limits).
     pub findings: Vec<Finding>,
     /// Warnings that are one each however often they came in this run, such as binary numbers beyond their picture, by field; each message

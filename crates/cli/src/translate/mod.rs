@@ -29,7 +29,9 @@ use crate::apart::Apart;
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, Summary, foreign, is_lost, keep_profile, partial_note, tell_rejected, tell_stats};
+use crate::convert::{
+    Bar, Summary, foreign, is_lost, keep_profile, partial_note, tell_errors, tell_rejected, tell_stats,
+};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::input::with_suffix;
@@ -535,6 +537,9 @@ impl Shared<'_> {
         let rejected = tell_rejected(report, "document", self.console);
         if self.args.stats {
             tell_stats(name, report, self.console);
+        }
+        if report.errors_before > 0 {
+            tell_errors(report, "document", self.console);
         }
         let unwritten = keep_profile("translate", "document", report, self.args.profile.as_deref(), self.console);
         if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }

@@ -353,7 +353,7 @@ impl Run {
                 position: self.from.clone(),
                 tally,
                 documents: 0,
-                errors: 0,
+                errors: self.states.errors,
                 named_interchange: String::from_utf8(core::mem::take(&mut self.states.named_interchange))
                     .map_err(|_| bad_state())?,
                 findings: Vec::new(),
@@ -363,6 +363,7 @@ impl Run {
             },
             page_transaction: None,
             unsettled: Unsettled::default(),
+            is_amid_lot: false,
         };
         let facts = LaneFacts {
             file: Arc::clone(&conversion.source.name),
@@ -418,7 +419,7 @@ impl Run {
             }
             Some(error) => {
                 if matches!(&error, ConvertError::Refused(_)) {
-                    // What was written so far is sound: a run with more rejects allowed may go on from here.
+                    // The output up to the position is sound: a run with more rejects allowed continues from here.
                     writer.checkpoint()?;
                 }
                 Err(error)
@@ -466,7 +467,8 @@ impl Run {
             rejects_bytes: checkpoint.rejects_bytes,
             output: outputs.into_iter().next().map(|(path, _)| path),
             rejects,
-            errors: 0,
+            errors: self.states.errors,
+            errors_before: self.states.errors,
             findings: Vec::new(),
             repeated: Vec::new(),
             findings_by_code: Vec::new(),
@@ -510,6 +512,7 @@ impl Run {
             output,
             rejects: writer.rejects.as_ref().map(|files| files.records.path().to_owned()),
             errors: state.errors,
+            errors_before: self.states.errors,
             findings,
             repeated: state.repeats.findings(),
             findings_by_code: state.counts.clone().sorted(),
@@ -762,8 +765,9 @@ fn findings_path(rejects: &Path) -> PathBuf {
     with_suffix(rejects, ".findings.jsonl")
 }
 
-/// Number of the layout of [`States`], which changes with it: 2 since it has the length of the findings file.
-const STATES_LAYOUT: u8 = 2;
+/// Number of the layout of [`States`], which changes with it: 2 since it has the length of the findings file, 3 since it has the number of errors and
+/// the last key of a text output.
+const STATES_LAYOUT: u8 = 3;
 
 /// Computes the digest of everything that shapes output, rejects and their order. The maximum number of rejects is not included, because it may be raised
 /// for a resume.

@@ -48,6 +48,8 @@ pub(crate) struct Writer<'r> {
     /// A transaction of which only some pages were written yet, and the same of drafts.
     pub(crate) page_transaction: Option<PageTransaction>,
     pub(crate) unsettled: Unsettled,
+    /// True from the start of a lot until all of its output is written: after an error within, the files contain bytes beyond the position.
+    pub(crate) is_amid_lot: bool,
 }
 
 /// Position of the run.
@@ -107,7 +109,9 @@ impl OrderedSink for Writer<'_> {
         }
         self.tell_characters_once(lot);
         let (bytes, tally) = (self.output_bytes(), self.state.tally);
+        self.is_amid_lot = true;
         self.write_lot(lot)?;
+        self.is_amid_lot = false;
         let counters = &mut clock.counters;
         counters.bytes_out += self.output_bytes().saturating_sub(bytes);
         counters.records += lot.tally.records_out + lot.tally.records_skipped;
@@ -299,8 +303,9 @@ impl Writer<'_> {
 
     /// Makes everything so far durable and writes the checkpoint.
     pub(crate) fn checkpoint(&mut self) -> Result<(), ConvertError> {
-        // Behind a page of a large transaction nobody can go on; the checkpoint before it stays.
-        if self.checkpoints.is_none() || !self.state.position.can_resume() || !self.unsettled.is_empty() {
+        // A run cannot continue after a page of a large transaction or amid the output of a lot: the checkpoint before it stays.
+        let is_resumable = self.state.position.can_resume() && self.unsettled.is_empty() && !self.is_amid_lot;
+        if self.checkpoints.is_none() || !is_resumable {
             return Ok(());
         }
         self.sync_files()?;
@@ -339,6 +344,7 @@ impl Writer<'_> {
                 },
                 findings_bytes: self.rejects.as_ref().map_or(0, |files| files.findings.file.len()),
                 named_interchange: state.named_interchange.clone().into_bytes(),
+                errors: state.errors,
                 run: checkpoints.spec.run.clone(),
             }
             .to_bytes(),
