@@ -167,7 +167,9 @@ fn a_resumed_run_counts_the_errors_before_its_checkpoint() {
     let interchange = |n: usize| {
         let (groups, segments) = (if n == 1 { 2 } else { 1 }, if n == 3_000 { 4 } else { 3 });
         let isa = ISA.replace("000000001", &format!("{n:09}"));
-        format!("{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*P1**20260401~SE*{segments}*0001~GE*1*1~IEA*{groups}*{n:09}~")
+        format!(
+            "{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*P1**20260401~SE*{segments}*0001~GE*1*1~IEA*{groups}*{n:09}~"
+        )
     };
     world.write("in.x12", (1..=4_000).map(interchange).collect::<String>());
     let line = "convert in.x12 -o out.jsonl --rejects bad.x12 --checkpoint state";

@@ -48,7 +48,8 @@ pub(crate) struct Writer<'r> {
     /// A transaction of which only some pages were written yet, and the same of drafts.
     pub(crate) page_transaction: Option<PageTransaction>,
     pub(crate) unsettled: Unsettled,
-    /// True from the start of a lot until all of its output is written: after an error within, the files contain bytes beyond the position.
+    /// True while the files do not agree with the position: from the first write of a lot, or before it if a document of the lot before waits, until all
+    /// output of the lot is written.
     pub(crate) is_amid_lot: bool,
 }
 
@@ -97,6 +98,8 @@ impl OrderedSink for Writer<'_> {
 
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
         let stop_at_reject = self.rejects.is_none();
+        // A page that waits counts in the position already. It is settled here, and written with this lot.
+        self.is_amid_lot = !self.unsettled.is_empty();
         settle(&mut self.outputs, lot, stop_at_reject, &mut self.unsettled, &*self.spool_folder)?;
         let rejects = lot.tally.records_rejected > 0 || lot.pages.iter().any(|page| page.is_bad);
         if stop_at_reject && rejects {
