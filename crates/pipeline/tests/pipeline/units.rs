@@ -71,12 +71,13 @@ fn a_bad_document_is_taken_back_with_its_findings() {
     assert!(!report.is_good());
 }
 
-/// The bound of findings applied to each block of a unit: two megabytes of bad lines had 80,000.
+/// The bound of findings applied to each block of a unit: 2.8 MB of bad records had 110,000.
 #[test]
 fn findings_of_a_unit_have_one_bound() {
-    let pipeline = pipeline(JSON, &schema(PERSON, ""), jsonl());
-    let bad = "{\"ID\":\"x\"}\n".repeat(200_000);
-    let (report, _) = run(&pipeline, bad.as_bytes());
+    let pipeline = pipeline(SourceFormat::Records(records("fixed:14")), &schema(PERSON, ""), jsonl());
+    let mut bad = person("0002", "BOB");
+    bad[13] = 0x70;
+    let (report, _) = run(&pipeline, &bad.repeat(200_000));
     assert_eq!((report.tally.records_rejected, report.findings.len()), (200_000, 10_000));
     let counted: u64 = report.findings_by_code.iter().map(|(_, count)| count).sum();
     assert_eq!(counted, 200_000);
