@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use quayline_convert::Destination;
+use quayline_convert::{Destination, replaced_by_documents};
 
 use crate::console::shown;
 use crate::exit::{Stop, argument};
@@ -12,12 +12,19 @@ use crate::exit::{Stop, argument};
 pub(crate) struct Apart {
     read: Vec<PathBuf>,
     written: Vec<PathBuf>,
+    /// Paths of both as the user named them.
+    named: Vec<PathBuf>,
+    /// Folders of documents, with the extension of their names.
+    folders: Vec<(PathBuf, &'static str)>,
 }
 
 impl Apart {
     /// Registers a file that the run reads.
     pub(crate) fn reads(&mut self, path: &Path) {
-        self.read.extend(file(path));
+        if let Some(one) = file(path) {
+            self.read.push(one);
+            self.named.push(path.to_owned());
+        }
     }
 
     /// Registers a file that the run writes.
@@ -36,6 +43,25 @@ impl Apart {
             return Err(finding.hint(hint).into());
         }
         self.written.push(one);
+        self.named.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Registers a folder that gets a file with this extension for each document. Call it after all files are registered.
+    ///
+    /// # Errors
+    /// A document could replace one of the files, or a document of another target.
+    pub(crate) fn splits(&mut self, folder: &Path, extension: &'static str) -> Result<(), Stop> {
+        if let Some(file) = replaced_by_documents(folder, extension, self.named.iter().map(PathBuf::as_path)) {
+            let finding = argument(format!("{} has the name of a document of --split", shown(file)));
+            return Err(finding.hint("use an empty folder for the documents").into());
+        }
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        if self.folders.contains(&(real.clone(), extension)) {
+            let finding = argument(format!("documents of two targets would have the same names in {}", shown(folder)));
+            return Err(finding.hint("name a folder for each target").into());
+        }
+        self.folders.push((real, extension));
         Ok(())
     }
 }

@@ -13,8 +13,8 @@ use crate::error::ConvertError;
 /// The decoder state of a run that is complete but for its renames. No framing has it: it counts bytes of a block or of a header.
 pub(crate) const DONE: u64 = u64::MAX;
 
-/// State in a checkpoint: that of the reader, of the output, of the rejects, and the last interchange whose characters were reported. Each part
-/// has its length before it in four bytes, low byte first.
+/// State in a checkpoint: that of the reader, of the output, of the rejects, the last interchange whose characters were reported, and the number of
+/// errors. Each part has its length before it in four bytes, low byte first.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(crate) struct States {
     pub(crate) source: Vec<u8>,
@@ -23,6 +23,8 @@ pub(crate) struct States {
     /// Length of the findings file. With rejects, it comes before their state, in eight bytes.
     pub(crate) findings_bytes: u64,
     pub(crate) named_interchange: Vec<u8>,
+    /// Errors that reject nothing, in eight bytes; no bytes without errors.
+    pub(crate) errors: u64,
     /// For a map with several outputs: bytes and state of the second and further outputs. If there are any, they form one more part: eight bytes for
     /// the length of the output, four for that of the state, and the state.
     pub(crate) more: Vec<(u64, Vec<u8>)>,
@@ -36,7 +38,8 @@ impl States {
             (0, []) => Vec::new(),
             (bytes, rejects) => [&bytes.to_le_bytes(), rejects].concat(),
         };
-        let parts = [&self.source, &self.output, &rejects, &self.named_interchange];
+        let errors = if self.errors == 0 { Vec::new() } else { self.errors.to_le_bytes().to_vec() };
+        let parts = [&self.source, &self.output, &rejects, &self.named_interchange, &errors];
         if parts.iter().all(|part| part.is_empty()) && self.more.is_empty() && self.run.is_empty() {
             return Vec::new();
         }
@@ -68,7 +71,8 @@ impl States {
             Some(part.to_vec())
         };
         let mut states = || {
-            let (source, output, rejects, named_interchange) = (part()?, part()?, part()?, part()?);
+            let (source, output, rejects, named_interchange, errors) = (part()?, part()?, part()?, part()?, part()?);
+            let errors = if errors.is_empty() { 0 } else { u64::from_le_bytes(errors.try_into().ok()?) };
             let mut rest = part().unwrap_or_default();
             let run = part().unwrap_or_default();
             let mut more = Vec::new();
@@ -85,7 +89,7 @@ impl States {
                     .split_first_chunk::<8>()
                     .map(|(bytes, state)| (u64::from_le_bytes(*bytes), state.to_vec()))?,
             };
-            Some(States { source, output, rejects, findings_bytes, named_interchange, more, run })
+            Some(States { source, output, rejects, findings_bytes, named_interchange, errors, more, run })
         };
         states().ok_or_else(bad_state)
     }

@@ -28,7 +28,7 @@ pub use compression::{Compression, WINDOW_BYTES_MAX};
 pub use conversion::*;
 
 pub use destination::{Destination, partial_path};
-pub use engine::{NewFiles, definition_digest, to_temporary_file, write_complete, write_whole};
+pub use engine::{NewFiles, definition_digest, replaced_by_documents, to_temporary_file, write_complete, write_whole};
 pub use error::{ConvertError, Stopped};
 pub use interchange::*;
 pub use map_stage::MapStage;

@@ -22,8 +22,11 @@ pub struct Report {
     pub output: Option<PathBuf>,
     /// Path of the rejects, if there are any.
     pub rejects: Option<PathBuf>,
-    /// Findings of severity error that reject nothing, such as a wrong count in the trailer of an interchange. In this run.
+    /// Number of findings of severity error that reject nothing, such as a wrong count in the trailer of an interchange. Counted from the start of the
+    /// source, also after a resume.
     pub errors: u64,
+    /// Number of those errors that occur before the checkpoint from which the run resumed.
+    pub errors_before: u64,
     /// The first findings, in order, at most [`Limits::findings_max`](quayline_core::Limits). Errors take the place of later warnings.
     pub findings: Vec<Finding>,
     /// Warnings that are one each however often they came in this run, such as binary numbers beyond their picture, by field; each message
@@ -37,6 +40,8 @@ pub struct Report {
     pub misfit: Option<Finding>,
     /// Set when this run went on from a checkpoint: the first record of this run.
     pub resumed_at: Option<RecordNumber>,
+    /// Records that `tally` counts from before the checkpoint.
+    pub records_before: u64,
     /// Time by phase, with the accounting identity; CPU time and peak memory of the process. Decoding and encoding are one
     /// composed loop and are charged to the phase `decode`; `commit` is fsync, checkpoints and renames.
     pub cost: quayline_meter::Report,

@@ -70,6 +70,7 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     // For a version of the standard itself, such as 004010, the standard's set has more detail than a guide to it.
     standard.append(&mut all.guides);
     all.guides = standard;
+    refuse_names(&all.guides)?;
     one_guide_each(&mut all);
     for guide in &mut all.guides {
         for list in &lists {
@@ -79,6 +80,26 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     Ok(all)
 }
 
+/// Refuses names of guides that cannot be names of files: a source of somebody else must not choose another folder.
+fn refuse_names(guides: &[Guide]) -> Result<(), Findings> {
+    let is_good = |name: &str| {
+        let allowed = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | ':');
+        !name.starts_with('.') && (1..=200).contains(&name.len()) && name.chars().all(allowed)
+    };
+    let findings: Vec<Finding> = guides
+        .iter()
+        .filter(|guide| !is_good(&guide.name))
+        .map(|guide| {
+            let message = format!("{:?} cannot be the name of a guide, which is the name of its file", guide.name);
+            let place = Place { file: guide.source.as_deref().map(Into::into), ..Place::default() };
+            Finding::error(codes::NOT_OF_THE_FORM, Fault::Config, message)
+                .at(place)
+                .hint("write letters, digits, `-`, `_` and points, such as 850-004010, in `name`")
+        })
+        .collect();
+    if findings.is_empty() { Ok(()) } else { Err(Findings(findings)) }
+}
+
 /// Keeps the first of several guides for one transaction set of one version.
 fn one_guide_each(imported: &mut Imported) {
     let mut known: BTreeMap<(&'static str, String, String), String> = BTreeMap::new();
@@ -86,11 +107,11 @@ fn one_guide_each(imported: &mut Imported) {
     imported.guides.retain(|guide| {
         let key = (guide.standard.name(), guide.transaction.clone(), guide.version.clone());
         let Some(first) = known.get(&key) else {
-            known.insert(key, guide.source.clone().unwrap_or_default());
+            known.insert(key, guide.source.clone().unwrap_or_else(|| format!("the guide {}", guide.name)));
             return true;
         };
-        let source = guide.source.as_deref().unwrap_or_default();
-        let message = format!("{} of {source} is left out: {first} has it too", guide.name);
+        let of = guide.source.as_deref().map(|source| format!(" of {source}")).unwrap_or_default();
+        let message = format!("{}{of} is left out: {first} has it too", guide.name);
         findings.push(Finding::warning(codes::LEFT_OUT, Fault::Config, message));
         false
     });

@@ -86,14 +86,13 @@ impl Histogram {
     }
 
     /// Returns the value that `percent` (0 to 100) of the values do not exceed; `None` if empty. 100 gives the largest value
-    /// exactly.
+    /// exactly. `percent` has up to six decimals.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 1 ..= count")]
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
         }
-        let rank = (percent / 100.0 * self.count as f64).ceil().clamp(1.0, self.count as f64) as u64;
+        let rank = rank(percent, self.count);
         if rank == self.count {
             return Some(self.max);
         }
@@ -105,6 +104,15 @@ impl Histogram {
         let (low, width) = range(found.unwrap_or(BUCKETS - 1));
         Some((low + width / 2).clamp(self.min, self.max))
     }
+}
+
+/// Returns the rank, from 1, of the value that `percent` (0 to 100) of `count` values do not exceed; 0 for no values. It calculates in millionths of a
+/// percent: `99.9 / 100.0` is more than 0.999, so the rank of 1,000 values would be 1,000.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100 million")]
+pub(crate) fn rank(percent: f64, count: u64) -> u64 {
+    let millionths = (percent.clamp(0.0, 100.0) * 1e6).round() as u64;
+    let rank = (u128::from(millionths) * u128::from(count)).div_ceil(100_000_000);
+    u64::try_from(rank).unwrap_or(count).max(1).min(count)
 }
 
 fn bucket(value: u64) -> usize {
@@ -146,9 +154,23 @@ mod tests {
         assert_eq!((empty.mean(), empty.min(), empty.max(), empty.percentile(50.0)), (None, None, None, None));
     }
 
+    /// 99.9 % of 1,000 values are 999: p99.9 was the outlier, because `99.9 / 100.0 * 1000.0` is more than 999.
+    #[test]
+    fn one_outlier_of_a_thousand_is_beyond_the_last_permille() {
+        let mut times = Histogram::new();
+        (1..1_000).for_each(|value| times.record(value));
+        times.record(1_000_000);
+        let found = times.percentile(99.9).unwrap();
+        assert!(found.abs_diff(999) <= 999 / 32, "{found}");
+        assert_eq!(times.percentile(100.0), Some(1_000_000));
+        let ranks = [(99.9, 1_000), (99.9, 1_001), (99.9, 10_000), (7.0, 100), (0.0, 5), (100.0, 5), (50.0, 0)];
+        assert_eq!(ranks.map(|(percent, count)| rank(percent, count)), [999, 1_000, 9_990, 7, 1, 5, 0]);
+        assert_eq!(rank(99.9, u64::MAX / 1_000 * 1_000), u64::MAX / 1_000 * 999);
+    }
+
     proptest! {
         #[test]
-        fn percentiles_are_those_of_the_sorted_values(values in prop::collection::vec(prop_oneof![0..40u64, any::<u64>(), 900..1100u64], 1..200), percent in 0.0..=100.0f64) {
+        fn percentiles_are_those_of_the_sorted_values(values in prop::collection::vec(prop_oneof![0..40u64, any::<u64>(), 900..1100u64], 1..200), thousandths in 0..=100_000usize) {
             let mut sorted = values.clone();
             sorted.sort_unstable();
             let (mut whole, mut half) = (Histogram::new(), Histogram::new());
@@ -156,9 +178,9 @@ mod tests {
                 if i % 2 == 0 { whole.record(*value) } else { half.record(*value) }
             }
             whole.merge(&half);
-            let rank = (1..sorted.len()).find(|rank| *rank as f64 >= percent / 100.0 * sorted.len() as f64).unwrap_or(sorted.len());
+            let rank = (1..sorted.len()).find(|rank| rank * 100_000 >= thousandths * sorted.len()).unwrap_or(sorted.len());
             let exact = sorted[rank - 1];
-            let found = whole.percentile(percent).unwrap();
+            let found = whole.percentile(thousandths as f64 / 1e3).unwrap();
             prop_assert!(found.abs_diff(exact) <= exact / 32, "{found} {exact}");
             prop_assert_eq!(whole.min(), sorted.first().copied());
             prop_assert_eq!(whole.percentile(100.0), sorted.last().copied());

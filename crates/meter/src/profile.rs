@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::histogram::rank;
 use crate::{Phase, ProcessUse, Report};
 
 /// Name and version of the form.
@@ -250,11 +251,11 @@ impl ProfileClass {
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         let all: u64 = self.times.iter().map(|(_, count)| count).sum();
-        let rank = (percent / 100.0 * all as f64).ceil().max(1.0);
+        let rank = rank(percent, all);
         let mut seen = 0;
         let found = self.times.iter().find(|(_, count)| {
             seen += count;
-            seen as f64 >= rank
+            seen >= rank
         });
         found.map(|(bound, _)| *bound)
     }
@@ -329,6 +330,8 @@ mod tests {
     fn percentiles_are_bounds_of_buckets() {
         let class = &profile().classes[0];
         assert_eq!([class.percentile(50.0), class.percentile(51.0)], [Some(0.001), Some(0.004)]);
+        let slow = ProfileClass { times: vec![(0.001, 999), (5.0, 1)], ..ProfileClass::default() };
+        assert_eq!([slow.percentile(99.9), slow.percentile(100.0)], [Some(0.001), Some(5.0)]);
         assert_eq!(ProfileClass::default().percentile(50.0), None);
         assert_eq!(class.phase_each(Phase::Call), Some(0.05));
     }

@@ -85,6 +85,8 @@ pub struct Excerpt {
     pub is_transaction: bool,
     /// Range of its bytes in [`Lot::rejects`].
     pub raw: Range<usize>,
+    /// Number of the lot's pages before it.
+    pub pages: usize,
 }
 
 /// A document that is one of the pages of its transaction.
@@ -120,6 +122,8 @@ pub(crate) struct Deferred {
     pub(crate) front: Option<Spool>,
     /// Index of its page in the lot.
     pub(crate) page: Option<usize>,
+    /// Number of the lot's pages before it.
+    pub(crate) pages: usize,
     /// Numbers of its records and documents, and for a map its extent in each output.
     pub(crate) records: u64,
     pub(crate) documents: u64,
@@ -135,6 +139,7 @@ impl Deferred {
             around: None,
             front: None,
             page: None,
+            pages: 0,
             records: 1,
             documents: 1,
             taken: Vec::new(),
@@ -313,6 +318,7 @@ impl Lot {
                 self.keep(locate(extra.notes, &deferred.place));
             }
         }
+        deferred.pages = self.pages.len();
         self.deferred.push(deferred);
     }
 
@@ -387,11 +393,12 @@ impl Lot {
                 raw,
                 around,
                 front,
+                pages: self.pages.len(),
                 ..Deferred::new(Place::default())
             });
             return;
         }
-        self.excerpt(around, is_transaction, front, bytes);
+        self.excerpt((around, is_transaction), front, bytes, self.pages.len());
         self.rejected_already(findings);
     }
 
@@ -411,8 +418,14 @@ impl Lot {
         self.pages.push(Page { raw: from..self.page_raw.len(), ..page });
     }
 
-    /// Bytes of the rejects that are a part of an interchange.
-    pub(crate) fn excerpt(&mut self, around: Surroundings, is_transaction: bool, front: Option<Spool>, bytes: &[u8]) {
+    /// Adds the bytes of a part of an interchange to the rejects, after `pages` of the lot's pages.
+    pub(crate) fn excerpt(
+        &mut self,
+        (around, is_transaction): (Surroundings, bool),
+        front: Option<Spool>,
+        bytes: &[u8],
+        pages: usize,
+    ) {
         let from = self.rejects.len();
         self.rejects.extend_from_slice(bytes);
         // For short documents, a copy of the headers for each one would take more memory than the documents.
@@ -420,7 +433,7 @@ impl Lot {
             Some(last) if *last.around == around => Arc::clone(&last.around),
             _ => Arc::new(around),
         };
-        self.excerpts.push(Excerpt { front, around, is_transaction, raw: from..self.rejects.len() });
+        self.excerpts.push(Excerpt { front, around, is_transaction, raw: from..self.rejects.len(), pages });
     }
 
     /// Keeps findings that reject nothing.

@@ -115,6 +115,8 @@ pub fn settle<O: DraftOutput>(
                     }
                     Ok(Some(mark)) => {
                         let raw = raws[document.raw.clone()].to_vec();
+                        // If the next lot rejects it, it comes before the pages of that lot.
+                        document.pages = 0;
                         unsettled.document = Some(OpenDocument { mark, document, raw });
                         continue;
                     }
@@ -195,7 +197,7 @@ fn close(output: &mut Drafts<'_>, lot: &mut Lot, unsettled: &mut Unsettled, goes
 /// Puts a document, with all its records, to the rejects.
 fn reject(lot: &mut Lot, document: Deferred, raw: &[u8], findings: Vec<Finding>) {
     match document.around {
-        Some((around, is_transaction)) => lot.excerpt(around, is_transaction, document.front, raw),
+        Some(around) => lot.excerpt(around, document.front, raw, document.pages),
         None => lot.rejects.extend_from_slice(raw),
     }
     // The others of its records are rejected with it.
@@ -223,7 +225,7 @@ fn findings_of(faults: OutboundFaults, place: &Place, output: Option<&str>) -> V
         };
         findings.push(finding);
     }
-    mention_more(&mut findings, faults.more as u64);
+    mention_more(&mut findings, faults.more);
     findings
 }
 

@@ -24,7 +24,7 @@ use crate::error::PipelineError;
 use crate::lane::Lane;
 use crate::lane_facts::LaneFacts;
 use crate::lanes::{Ends, MapEnds, Paging, is_columns};
-use crate::lot::Lot;
+use crate::lot::{FINDINGS_A_LOT, Lot, keep_worst};
 use crate::output::{LaneOutput, OutputStart};
 use crate::payload::{Columns, Payload};
 use crate::reject::RejectForm;
@@ -580,11 +580,17 @@ impl UnitLane<'_> {
 }
 
 impl UnitReport {
+    /// Keeps the findings of one block up to the bound of a unit.
+    fn keep(&mut self, findings: &mut Vec<Finding>) {
+        self.findings.append(findings);
+        keep_worst(&mut self.findings, FINDINGS_A_LOT);
+    }
+
     /// Adds the results of one block.
     fn add(&mut self, lot: &mut Lot, form: &RejectForm, excerpt: &mut ExcerptWriter) -> Result<(), PipelineError> {
         self.tally.add(lot.tally);
         self.documents += lot.documents;
-        self.findings.append(&mut lot.findings);
+        self.keep(&mut lot.findings);
         self.repeats.merge(&mut lot.repeats);
         for (code, times) in &lot.counts.0 {
             match self.findings_by_code.iter_mut().find(|(known, _)| known == code) {

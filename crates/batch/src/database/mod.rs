@@ -65,10 +65,15 @@ impl DatabaseBackend {
     }
 }
 
-/// Upgrades the tables to this program's version, unless another process has done so.
+/// Upgrades the tables to this program's version, unless another process has done so. Processes that start at the same time wait for each other.
 fn migrate(connection: &mut Connection) -> Result<(), BatchError> {
     let version = |connection: &mut Connection| -> Result<i64, SqlError> {
-        let there = connection.query("SELECT to_regclass('quayline_jobs.meta') IS NOT NULL", &[])?;
+        // A table is read with the snapshot of the statement. `to_regclass` may not see what another process created since this transaction began.
+        let there = connection.query(
+            "SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+             WHERE n.nspname = 'quayline_jobs' AND c.relname = 'meta')",
+            &[],
+        )?;
         if there.row(0).and_then(|row| row.bool(0)) != Some(true) {
             return Ok(0);
         }

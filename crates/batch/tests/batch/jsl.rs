@@ -203,7 +203,7 @@ fn a_flow_of_a_split_leads_nowhere() {
         ),
         expect![[r#"
             JOB-006 j.xml:3:14: next has no effect: the job continues after all flows of the split; put it on the split, or into the flow after its last element
-            JOB-006 j.xml:5:7: the transition has no effect: the job continues after all flows of the split; put it on the split, or into the flow after its last element
+            JOB-006 j.xml:5:7: the transition has no effect: the job continues after all flows of the split; put it into the flow after its last element, or on an element after the split
         "#]],
     );
 }

@@ -264,6 +264,11 @@ impl Job {
         (self.output.as_ref().map(named), self.rejects.as_ref().map(named))
     }
 
+    /// Returns the folder of documents and the extension of their names, if each document goes to a file.
+    pub(crate) fn folder(&self) -> Option<(&Path, &'static str)> {
+        self.split.as_deref().map(|folder| (folder, extension_of(self.to)))
+    }
+
     /// Turns the job into that of one record type.
     pub(crate) fn of_type(&mut self, name: &str) {
         (self.output, self.rejects) = self.files_of_type(name);
@@ -330,8 +335,8 @@ impl Job {
                 ..EdiWriterOptions::default()
             }),
         };
-        if let Some(folder) = &self.split {
-            let output = Output::Folder { path: folder.clone(), extension: extension_of(self.to) };
+        if let Some((folder, extension)) = self.folder() {
+            let output = Output::Folder { path: folder.to_owned(), extension };
             return Ok(Target { output, format });
         }
         if let Some(name) = into {

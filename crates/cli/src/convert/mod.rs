@@ -103,7 +103,8 @@ fn keep_apart(args: &ConvertArgs, jobs: &[Job], definitions: &[PathBuf]) -> Resu
         }
         job.output.iter().chain(&job.checkpoint).try_for_each(|path| apart.writes(path))?;
     }
-    args.profile.iter().try_for_each(|path| apart.writes(path))
+    args.profile.iter().try_for_each(|path| apart.writes(path))?;
+    jobs.iter().filter_map(Job::folder).try_for_each(|(folder, extension)| apart.splits(folder, extension))
 }
 
 /// Checks the options for conversion by type: each type is read from the start of its input and written to a folder.
@@ -291,9 +292,7 @@ fn tell(
     }
     let unwritten = keep_profile("convert", unit, report, args.profile.as_deref(), console);
     if report.errors > 0 {
-        let verb = if report.errors == 1 { "rejects" } else { "reject" };
-        let errors = count_of(report.errors, "error");
-        console.paragraph(&format!("{errors} outside of {unit}s {verb} none of them, but something is wrong"));
+        tell_errors(report, unit, console);
     }
     if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }
 }
@@ -338,6 +337,21 @@ pub(crate) fn tell_rejected(report: &Report, unit: &str, console: &Console) -> u
         console.paragraph(&format!("{} of {of} rejected{guides}{place}", grouped(rejected)));
     }
     rejected
+}
+
+/// Prints the number of errors that reject nothing, and how many of them an earlier run reported.
+pub(crate) fn tell_errors(report: &Report, unit: &str, console: &Console) {
+    let verb = |count, one: &'static str, many| if count == 1 { one } else { many };
+    let (errors, before) = (report.errors, report.errors_before);
+    let earlier = if before > 0 {
+        let precede = verb(before, "precedes", "precede");
+        format!("; {} {precede} the checkpoint from which this run resumed", count_of(before, "error"))
+    } else {
+        String::new()
+    };
+    let (counted, reject) = (count_of(errors, "error"), verb(errors, "rejects", "reject"));
+    let message = format!("{counted} outside of {unit}s {reject} none of them, but something is wrong{earlier}");
+    console.paragraph(&message);
 }
 
 pub(crate) fn tell_stats(source: &str, report: &Report, console: &Console) {

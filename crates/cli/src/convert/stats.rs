@@ -168,8 +168,7 @@ impl<'a> StatsWire<'a> {
 
 /// Records of this run: after a resume, those before it cost nothing now.
 fn records_of_run(report: &Report) -> u64 {
-    let before = report.resumed_at.map_or(0, |first| first.0.saturating_sub(1));
-    report.tally.records_in.saturating_sub(before)
+    report.tally.records_in.saturating_sub(report.records_before)
 }
 
 fn seconds(time: Duration) -> String {

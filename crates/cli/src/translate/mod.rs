@@ -29,7 +29,9 @@ use crate::apart::Apart;
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, Summary, foreign, is_lost, keep_profile, merged, partial_note, tell_rejected, tell_stats};
+use crate::convert::{
+    Bar, Summary, foreign, is_lost, keep_profile, merged, partial_note, tell_errors, tell_rejected, tell_stats,
+};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::input::with_suffix;
@@ -75,7 +77,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     let wanted = Wanted::read(args, &map)?;
     let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
     unused::refuse(args, &map, &jobs)?;
-    keep_apart(args, &map, &jobs)?;
+    keep_apart(args, &map, &wanted, &jobs)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let kept = match jobs.first() {
         Some(job) if args.resume => job.checkpoint.as_deref().map(Checkpoints::kept),
@@ -131,7 +133,7 @@ fn check_envelope_of(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings
 }
 
 /// Refuses runs that would overwrite their input or their own output.
-fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), Stop> {
+fn keep_apart(args: &TranslateArgs, map: &MapFile, wanted: &Wanted, jobs: &[Job]) -> Result<(), Stop> {
     let mut apart = Apart::default();
     jobs.iter().for_each(|job| apart.reads(&job.input));
     map.files.iter().for_each(|file| apart.reads(file));
@@ -146,7 +148,10 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
             apart.writes(path)?;
         }
     }
-    args.trace.iter().chain(&args.profile).try_for_each(|path| apart.writes(path))
+    args.trace.iter().chain(&args.profile).try_for_each(|path| apart.writes(path))?;
+    // With --split, there is one input.
+    let mut folders = jobs.iter().take(1).flat_map(|job| job.outputs.folders(wanted));
+    folders.try_for_each(|(folder, extension)| apart.splits(folder, extension))
 }
 
 /// Returns the digest of a file without loading it whole. It digests each piece together with the digest of the pieces before.
@@ -535,6 +540,9 @@ impl Shared<'_> {
         let rejected = tell_rejected(report, "document", self.console);
         if self.args.stats {
             tell_stats(name, report, self.console);
+        }
+        if report.errors_before > 0 {
+            tell_errors(report, "document", self.console);
         }
         let unwritten = keep_profile("translate", "document", report, self.args.profile.as_deref(), self.console);
         if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }

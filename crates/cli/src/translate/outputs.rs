@@ -143,6 +143,14 @@ struct Place {
     compression: Option<Compression>,
 }
 
+impl Place {
+    /// Returns the folder of a target's documents and the extension of their names, if each goes to a file.
+    fn folder<'w>(&self, target: &'w WantedTarget) -> Option<(&'w Path, &'static str)> {
+        let extension = extension_of(if self.to == ToFormat::Jsonl { ToFormat::Json } else { self.to });
+        target.split.as_deref().map(|folder| (folder, extension))
+    }
+}
+
 impl Outputs {
     pub(super) fn of(input: &Path, wanted: &Wanted, several: bool) -> Result<Outputs, Stop> {
         let mut places = Vec::new();
@@ -220,6 +228,11 @@ impl Outputs {
         self.places.iter().filter_map(|place| place.file.as_deref())
     }
 
+    /// Returns the folders of documents, with the extension of their names.
+    pub(super) fn folders<'w>(&self, wanted: &'w Wanted) -> impl Iterator<Item = (&'w Path, &'static str)> {
+        self.places.iter().zip(&wanted.targets).filter_map(|(place, target)| place.folder(target))
+    }
+
     pub(super) fn first_file(&self) -> Option<&Path> {
         self.places.iter().find_map(|place| place.file.as_deref())
     }
@@ -237,13 +250,12 @@ impl Outputs {
     pub(super) fn targets(&self, wanted: &Wanted, ends: &Ends<'_>) -> Result<Vec<Target>, Stop> {
         let target = |(place, target): (&Place, &WantedTarget)| {
             let format = written(place.to, target, wanted);
-            if let Some(folder) = &target.split {
+            if let Some((folder, extension)) = place.folder(target) {
                 let format = match format {
                     TargetFormat::JsonArray(write) => TargetFormat::JsonLines(write),
                     format => format,
                 };
-                let extension = extension_of(if place.to == ToFormat::Jsonl { ToFormat::Json } else { place.to });
-                return Ok(Target { output: Output::Folder { path: folder.clone(), extension }, format });
+                return Ok(Target { output: Output::Folder { path: folder.to_owned(), extension }, format });
             }
             if let Some(name) = place.file.as_deref().and_then(record_file) {
                 if place.to != ToFormat::Record {

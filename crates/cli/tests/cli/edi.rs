@@ -160,6 +160,28 @@ fn transactions_go_to_files_of_their_own() {
     world.run("convert orders.edi --split parts --to csv").code(2);
 }
 
+/// The summary of a resumed run knew only the errors of its own part, and without rejects its exit code was 0.
+#[test]
+fn a_resumed_run_counts_the_errors_before_its_checkpoint() {
+    let world = World::new();
+    let interchange = |n: usize| {
+        let (groups, segments) = (if n == 1 { 2 } else { 1 }, if n == 3_000 { 4 } else { 3 });
+        let isa = ISA.replace("000000001", &format!("{n:09}"));
+        format!(
+            "{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*P1**20260401~SE*{segments}*0001~GE*1*1~IEA*{groups}*{n:09}~"
+        )
+    };
+    world.write("in.x12", (1..=4_000).map(interchange).collect::<String>());
+    let line = "convert in.x12 -o out.jsonl --rejects bad.x12 --checkpoint state";
+    let whole = world.run(line);
+    let error = "1 error outside of transactions rejects none of them, but something is wrong";
+    assert!(whole.code(1).err().contains(&format!("{error}\n")), "{}", whole.err());
+    world.run(&format!("{line} --max-rejects 0")).code(1);
+    let resumed = world.run(&format!("{line} --max-rejects 5 --resume"));
+    let before = format!("{error}; 1 error precedes the checkpoint from which this run resumed\n");
+    assert!(resumed.code(1).err().contains(&before), "{}", resumed.err());
+}
+
 #[test]
 fn a_data_file_in_the_copybooks_place_is_not_shown() {
     let world = World::with([("items.dat", &b"SMITH JOHN 0012345678 SALEM OR\nDOE JANE 0012345679 SALEM OR\n"[..])]);

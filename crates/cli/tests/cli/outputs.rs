@@ -219,3 +219,105 @@ fn small_files_go_to_pipes_and_through_links_too() {
     world.shell("ln -s sub.toml link.toml; \"$Q\" service new a.cpy -o link.toml > table; test -L link.toml").code(0);
     assert_eq!(world.read("sub.toml"), world.read("want.toml"));
 }
+
+/// Two outputs of one source: JSON lines, and CSV whose rows with one key are one document.
+fn two_outputs(documents: impl Iterator<Item = String>) -> World {
+    let world = World::new();
+    world.write("in.jsonl", documents.collect::<String>());
+    world.write("order.shape", "order\n  order text(8)\n  sku text(40)\n");
+    let field = |name: &str, more: &str| format!("[[field]]\nname = \"{name}\"\n{more}");
+    let columns = field("order", "") + &field("sku", "list = \"lines\"\n");
+    world.write("rows.toml", format!("layout = \"csv\"\ngroup-by = [\"order\"]\n{columns}"));
+    world.write(
+        "m.qmap",
+        "source \"order.shape\"\ntarget a \"order.shape\"\ntarget b \"rows.toml\"\n\n\
+         make a {\n  order = order\n  sku = sku\n}\nmake b {\n  order = order\n  make lines {\n    sku = sku\n  }\n}\n",
+    );
+    world
+}
+
+/// The second output refuses a document that has the key of the last document of the block before. The first output already had the documents of the
+/// block: a checkpoint counted their bytes but not their records, and the resumed run wrote them twice and ended with exit code 0.
+#[test]
+fn a_lot_that_one_output_refuses_is_not_in_the_checkpoint() {
+    // 4,096 documents of 64 bytes are one block.
+    let world = two_outputs((0..20_000).map(|n| {
+        let key = if n == 12_288 { 12_287 } else { n };
+        format!("{{\"order\":\"{key:05}\",\"sku\":\"{n:<37}\"}}\n")
+    }));
+    assert_eq!(world.read("in.jsonl").len(), 20_000 * 64);
+    for (jobs, every) in [(1, "256M"), (3, "1")] {
+        let line =
+            format!("translate -m m.qmap in.jsonl -o a=a.jsonl -o b=b.csv --checkpoint-every {every} --jobs {jobs}");
+        for resume in ["", " --resume", " --resume"] {
+            let ran = world.run(&format!("{line}{resume}"));
+            assert!(ran.code(2).err().contains("error[FLAT-028]"), "{}", ran.err());
+            let text = String::from_utf8(world.read("a.jsonl.partial")).expect("UTF-8");
+            let lines: Vec<&str> = text.lines().collect();
+            let mut once = lines.clone();
+            once.dedup();
+            assert!(lines.len() >= 12_288 && lines == once, "{} lines, {} once", lines.len(), once.len());
+        }
+        assert!(!world.path("a.jsonl").exists() && !world.path("b.csv").exists());
+    }
+}
+
+/// Each document of the second target replaced one of the first, or a document replaced the input.
+#[test]
+fn documents_of_a_split_replace_no_file_and_no_other_document() {
+    let world = World::new();
+    world.write("in.jsonl", "{\"n\":\"1\"}\n{\"n\":\"2\"}\n").write("one.shape", "one\n  n text(4)\n");
+    world.write(
+        "two.qmap",
+        "source \"one.shape\"\ntarget a \"one.shape\"\ntarget b \"one.shape\"\nmake a {\n  n = n\n}\nmake b {\n  n = n\n}\n",
+    );
+    world.write("one.qmap", "source \"one.shape\"\ntarget a \"one.shape\"\nmake a {\n  n = n\n}\n");
+    world.shell("mkdir out; ln -s out link").code(0);
+    world.run("translate -m two.qmap in.jsonl --split a=out --split b=link/.").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: documents of two targets would have the same names in link/.
+
+        hint: name a folder for each target
+    "#]]);
+    assert!(!world.files().iter().any(|name| name.starts_with("out/")), "{:?}", world.files());
+    world.run("translate -m two.qmap in.jsonl --split a=out --split b=link --to b=xml").code(0);
+    world.shell("rm out/*; cp in.jsonl out/000001.json; cp in.jsonl out/1.json").code(0);
+    world.run("translate -m one.qmap out/000001.json --split out").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: out/000001.json has the name of a document of --split
+
+        hint: use an empty folder for the documents
+    "#]]);
+    assert_eq!(world.read("out/000001.json"), world.read("in.jsonl"));
+    world.shell("rm out/000001.json; cp one.qmap out/123456-map.json").code(0);
+    world.write("out/one.shape", world.read("one.shape"));
+    for (what, line) in [
+        ("map", "-m out/123456-map.json in.jsonl"),
+        ("rejects", "-m one.qmap in.jsonl --rejects out/000001.json"),
+        ("trace", "-m one.qmap in.jsonl --trace out/000001.json"),
+        ("profile", "-m one.qmap in.jsonl --profile out/000001.json"),
+    ] {
+        let ran = world.run(&format!("translate {line} --split link"));
+        assert!(ran.code(2).err().contains("has the name of a document of --split"), "{what}: {}", ran.err());
+    }
+    world.run("translate -m one.qmap out/1.json --split out").code(0);
+}
+
+#[test]
+fn transactions_of_a_split_do_not_replace_their_input() {
+    let world = examples();
+    world.shell("mkdir parts; cp orders.edi parts/000001-ORDERS-1.edi; cp orders.guide parts/000002.edi").code(0);
+    for line in [
+        "convert parts/000001-ORDERS-1.edi --split parts --to edi",
+        "convert orders.edi --guide parts/000002.edi --split parts --to edi",
+        "convert orders.edi --rejects parts/000009.edi --split parts/ --to edi",
+    ] {
+        let ran = world.run(line);
+        assert!(ran.code(2).err().contains("has the name of a document of --split"), "{}", ran.err());
+    }
+    assert_eq!(world.read("parts/000001-ORDERS-1.edi"), world.read("orders.edi"));
+    assert_eq!(world.read("parts/000002.edi"), world.read("orders.guide"));
+    world.run("convert parts/000001-ORDERS-1.edi --split parts").code(0);
+}

@@ -17,4 +17,5 @@ pub use digest::definition_digest;
 pub use new_files::NewFiles;
 pub use partial::{write_complete, write_whole};
 pub(crate) use run::open_input;
+pub use split::replaced_by_documents;
 pub use temporary::to_temporary_file;

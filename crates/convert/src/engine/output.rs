@@ -223,7 +223,7 @@ pub(crate) struct TextOutput {
     pub(crate) epilogue: Vec<u8>,
     /// Bytes of the first output that are left out: a separator that separates it from nothing.
     pub(crate) drop_first: usize,
-    /// The key of the last document, where documents of several rows have keys.
+    /// The key of the last document, where documents of several rows have keys. It is never empty.
     key: Option<Vec<u8>>,
 }
 
@@ -236,12 +236,14 @@ pub(crate) struct ColumnOutput<W> {
 }
 
 impl TextOutput {
-    /// Starts with `prologue`, unless the file is resumed. The first `separator` bytes of the first document are left out.
+    /// Starts with `prologue`, unless the file is resumed. The first `separator` bytes of the first document are left out. `state` is that of a
+    /// resumed output.
     pub(crate) fn start(
         mut out: OutFile,
         prologue: &[u8],
         mut epilogue: Vec<u8>,
         separator: usize,
+        state: &[u8],
     ) -> Result<Self, ConvertError> {
         if let OutFile::Folder(folder) = &mut out {
             folder.prologue = prologue.to_vec();
@@ -249,7 +251,8 @@ impl TextOutput {
             return Ok(TextOutput { out, epilogue, drop_first: 0, key: None });
         }
         let drop_first = if out.bytes() > prologue.len() as u64 { 0 } else { separator };
-        let mut output = TextOutput { out, epilogue, drop_first, key: None };
+        let key = (!state.is_empty()).then(|| state.to_vec());
+        let mut output = TextOutput { out, epilogue, drop_first, key };
         if output.out.bytes() == 0 {
             output.put(prologue)?;
         }
@@ -333,10 +336,10 @@ impl OutputWriter {
     pub(crate) fn start(start: OutputStart, out: OutFile, state: &[u8]) -> Result<OutputWriter, ConvertError> {
         Ok(match start {
             OutputStart::Text { prologue, epilogue, separator } => {
-                OutputWriter::Text(TextOutput::start(out, &prologue, epilogue, separator)?)
+                OutputWriter::Text(TextOutput::start(out, &prologue, epilogue, separator, state)?)
             }
             OutputStart::Edi(options) => {
-                let text = TextOutput::start(out, &[], Vec::new(), 0)?;
+                let text = TextOutput::start(out, &[], Vec::new(), 0, &[])?;
                 let writer =
                     if state.is_empty() { Some(EdiWriter::new(*options)) } else { EdiWriter::resume(*options, state) };
                 OutputWriter::Edi(Box::new(EdiOutput::new(text, writer.ok_or_else(bad_state)?)))
@@ -457,11 +460,12 @@ impl OutputWriter {
         }
     }
 
-    /// Returns the state of the writer after the last lot that was written, for a checkpoint.
+    /// Returns the state of the writer after the last lot that was written, for a checkpoint: the key of the last document for text.
     pub(crate) fn state(&self) -> &[u8] {
         match self {
             OutputWriter::Edi(output) => &output.state,
-            OutputWriter::Text(_) | OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => &[],
+            OutputWriter::Text(output) => output.key.as_deref().unwrap_or_default(),
+            OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => &[],
         }
     }
 }

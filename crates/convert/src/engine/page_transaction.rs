@@ -12,7 +12,7 @@ use quayline_pipeline::{
 };
 
 use crate::engine::output::{OutFile, OutputWriter, TextOutput};
-use crate::engine::writer::Writer;
+use crate::engine::writer::{LotRejects, Writer};
 use crate::error::ConvertError;
 
 /// A transaction whose pages are being written.
@@ -20,8 +20,7 @@ use crate::error::ConvertError;
 pub(crate) struct PageTransaction {
     /// The output before the transaction; `None` once a page has an error and the output was undone.
     before: Option<OutputMark>,
-    /// Pages in the output, and documents that they became.
-    pages: u64,
+    /// Documents that its pages became.
     documents: u64,
     /// Bytes of the transaction, if rejects are kept.
     raw: Spool,
@@ -42,29 +41,38 @@ impl Writer<'_> {
         payload: &mut Payload,
         pages: Vec<Page>,
         raw: &[u8],
+        rejected: &mut LotRejects,
     ) -> Result<(), ConvertError> {
         let mut at = 0;
-        for page in pages {
+        for (number, page) in pages.into_iter().enumerate() {
+            if let Some(files) = &mut self.rejects {
+                rejected.write_before(number, files)?;
+            }
             self.write_part(payload, at..page.output.start)?;
             at = page.output.end;
-            self.write_page(payload, page, raw)?;
+            self.write_page(payload, page, raw, &mut rejected.bytes)?;
         }
         let end = self.output().end_of(payload);
         self.write_part(payload, at..end)
     }
 
-    fn write_page(&mut self, payload: &mut Payload, page: Page, raw: &[u8]) -> Result<(), ConvertError> {
+    fn write_page(
+        &mut self,
+        payload: &mut Payload,
+        page: Page,
+        raw: &[u8],
+        rejected: &mut Vec<u8>,
+    ) -> Result<(), ConvertError> {
         if page.is_first {
             let before = self.revocable().mark()?;
             let before = Some(before);
-            self.page_transaction = Some(PageTransaction { before, pages: 0, documents: 0, raw: Spool::default() });
+            self.page_transaction = Some(PageTransaction { before, documents: 0, raw: Spool::default() });
         }
         if page.is_bad {
             self.take_back()?;
         }
         let mut held = self.page_transaction.take().expect("the first page of a transaction comes first");
         if let Some(before) = &mut held.before {
-            held.pages += 1;
             held.documents += page.documents;
             match before {
                 OutputMark::Arrow(beside) => self.output().write_beside(beside, payload, page.output)?,
@@ -85,17 +93,15 @@ impl Writer<'_> {
         }
         let tally = &mut self.state.tally;
         if let Some(before) = held.before {
-            tally.records_in += held.pages;
-            tally.records_out += held.pages;
+            tally.records_in += 1;
+            tally.records_out += 1;
             self.state.documents += held.documents;
             return self.revocable().keep(before);
         }
         tally.records_in += 1;
         tally.records_rejected += 1;
         let Some(files) = &mut self.rejects else { return Ok(()) };
-        let mut behind = Vec::new();
-        files.write_long(&page.around, true, held.raw, &[], &mut behind)?;
-        files.append(&behind)
+        files.write_long(&page.around, true, held.raw, &[], rejected)
     }
 
     /// Undoes the written output of the open transaction.

@@ -28,7 +28,7 @@ use crate::engine::findings_file::FindingsFile;
 use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::resume::{self, Resume};
-use crate::engine::split::{SplitFolder, earlier_files};
+use crate::engine::split::{SplitFolder, earlier_files, replaced_by_documents};
 use crate::engine::temporary::{TemporaryFolder, to_temporary_file};
 use crate::engine::threads::run_all;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
@@ -353,7 +353,7 @@ impl Run {
                 position: self.from.clone(),
                 tally,
                 documents: 0,
-                errors: 0,
+                errors: self.states.errors,
                 named_interchange: String::from_utf8(core::mem::take(&mut self.states.named_interchange))
                     .map_err(|_| bad_state())?,
                 findings: Vec::new(),
@@ -363,6 +363,7 @@ impl Run {
             },
             page_transaction: None,
             unsettled: Unsettled::default(),
+            is_amid_lot: false,
         };
         let facts = LaneFacts {
             file: Arc::clone(&conversion.source.name),
@@ -418,7 +419,7 @@ impl Run {
             }
             Some(error) => {
                 if matches!(&error, ConvertError::Refused(_)) {
-                    // What was written so far is sound: a run with more rejects allowed may go on from here.
+                    // The output up to the position is sound: a run with more rejects allowed continues from here.
                     writer.checkpoint()?;
                 }
                 Err(error)
@@ -466,13 +467,15 @@ impl Run {
             rejects_bytes: checkpoint.rejects_bytes,
             output: outputs.into_iter().next().map(|(path, _)| path),
             rejects,
-            errors: 0,
+            errors: self.states.errors,
+            errors_before: self.states.errors,
             findings: Vec::new(),
             repeated: Vec::new(),
             findings_by_code: Vec::new(),
             guides: Vec::new(),
             misfit: None,
             resumed_at: Some(checkpoint.next),
+            records_before: checkpoint.tally.records_in,
             cost: self.meter.report(&clock.finish()),
         })
     }
@@ -509,12 +512,14 @@ impl Run {
             output,
             rejects: writer.rejects.as_ref().map(|files| files.records.path().to_owned()),
             errors: state.errors,
+            errors_before: self.states.errors,
             findings,
             repeated: state.repeats.findings(),
             findings_by_code: state.counts.clone().sorted(),
             guides: guides_used(&self.conversion),
             misfit: state.misfit.clone(),
             resumed_at: self.resumed.as_ref().map(|checkpoint| checkpoint.next),
+            records_before: self.resumed.as_ref().map_or(0, |checkpoint| checkpoint.tally.records_in),
             cost: self.meter.report(totals),
         }
     }
@@ -728,6 +733,31 @@ fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
             return Err(finding.at(place).hint("name another file").into());
         }
     }
+    check_folders(conversion, &named)
+}
+
+/// Checks that the documents of a folder replace neither one of the named files nor the documents of another target.
+fn check_folders(conversion: &Conversion, named: &[(&str, PathBuf)]) -> Result<(), ConvertError> {
+    let refused = |path: &Path, message: String| -> Result<(), ConvertError> {
+        let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+        Err(Finding::error(codes::SAME_FILE, Fault::Caller, message).at(place).hint("name another folder").into())
+    };
+    let mut known: Vec<(PathBuf, &str)> = Vec::new();
+    for target in targets(conversion) {
+        let Output::Folder { path, extension } = &target.output else { continue };
+        let folder = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if known.contains(&(folder.clone(), extension)) {
+            return refused(
+                path,
+                format!("two outputs have documents of the same names, `.{extension}`, in one folder"),
+            );
+        }
+        known.push((folder, extension));
+        if let Some(file) = replaced_by_documents(path, extension, named.iter().map(|(_, path)| path.as_path())) {
+            let what = named.iter().find(|(_, path)| path == file).map_or("file", |(what, _)| what);
+            return refused(file, format!("the {what} has the name of a document of the output folder"));
+        }
+    }
     Ok(())
 }
 
@@ -735,8 +765,9 @@ fn findings_path(rejects: &Path) -> PathBuf {
     with_suffix(rejects, ".findings.jsonl")
 }
 
-/// Number of the layout of [`States`], which changes with it: 2 since it has the length of the findings file.
-const STATES_LAYOUT: u8 = 2;
+/// Number of the layout of [`States`], which changes with it: 2 since it has the length of the findings file, 3 since it has the number of errors and
+/// the last key of a text output.
+const STATES_LAYOUT: u8 = 3;
 
 /// Computes the digest of everything that shapes output, rejects and their order. The maximum number of rejects is not included, because it may be raised
 /// for a resume.

@@ -4,6 +4,7 @@ use quayline_core::{Fault, Finding};
 use quayline_pipeline::{Payload, Spool};
 
 use core::ops::Range;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,14 +16,48 @@ use crate::error::ConvertError;
 /// Digits of a document's number in the name of its file, at least.
 const DIGITS: usize = 6;
 
+/// Returns true if a file of a folder has the name of a document with this extension, or that of one while it is written.
+fn is_document_name(name: &str, extension: &str) -> bool {
+    let name = name.strip_suffix(".partial").unwrap_or(name);
+    let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+    digits >= DIGITS && name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'))
+}
+
+/// Returns the first of some files that a document in `folder` could replace: it is in the folder and has the name of a document with this extension,
+/// or a link with such a name leads to it.
+#[must_use]
+pub fn replaced_by_documents<'f>(
+    folder: &Path,
+    extension: &str,
+    mut files: impl Iterator<Item = &'f Path>,
+) -> Option<&'f Path> {
+    let folder = folder.canonicalize().ok()?;
+    let is_document = |name: &OsStr| name.to_str().is_some_and(|name| is_document_name(name, extension));
+    let entries = std::fs::read_dir(&folder).ok()?.flatten();
+    let links = entries.filter(|entry| {
+        is_document(&entry.file_name()) && entry.file_type().is_ok_and(|file_type| file_type.is_symlink())
+    });
+    let links: Vec<PathBuf> = links.filter_map(|entry| entry.path().canonicalize().ok()).collect();
+    files.find(|file| {
+        let real = real_name(file);
+        links.contains(&real) || real.parent() == Some(&*folder) && real.file_name().is_some_and(is_document)
+    })
+}
+
+/// Returns the absolute path of a file without links; the file can be missing.
+fn real_name(file: &Path) -> PathBuf {
+    let absolute = || {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(folder.canonicalize().ok()?.join(file.file_name()?))
+    };
+    file.canonicalize().ok().or_else(absolute).unwrap_or_else(|| file.to_owned())
+}
+
 /// Returns a warning if a folder holds files whose names are those of documents: their readers cannot tell them from the documents of this run.
 pub(crate) fn earlier_files(folder: &Path, extension: &str) -> Option<Finding> {
-    let is_document = |name: &str| {
-        let digits = name.bytes().take_while(u8::is_ascii_digit).count();
-        digits >= DIGITS && name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'))
-    };
     // A folder that cannot be read is the error of the first document.
     let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let is_document = |name: &str| !name.ends_with(".partial") && is_document_name(name, extension);
     let (mut count, mut first) = (0u64, None);
     for name in entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_document(name)) {
         count += 1;

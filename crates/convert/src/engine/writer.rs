@@ -1,5 +1,6 @@
 //! The writing end: output, rejects, findings, checkpoints, in order.
 
+use core::iter::Peekable;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,7 +9,7 @@ use quayline_core::{Checkpoint, Code, Fault, Finding, SourceDigest, Tally};
 use quayline_edi::{ExcerptWriter, Surroundings};
 use quayline_meter::Phase;
 use quayline_pipeline::{
-    Clock, CodeCounts, Lot, OrderedSink, Position, Repeats, Spool, SpoolFolder, Unsettled, keep_worst, settle,
+    Clock, CodeCounts, Excerpt, Lot, OrderedSink, Position, Repeats, Spool, SpoolFolder, Unsettled, keep_worst, settle,
     settle_end,
 };
 
@@ -48,6 +49,9 @@ pub(crate) struct Writer<'r> {
     /// A transaction of which only some pages were written yet, and the same of drafts.
     pub(crate) page_transaction: Option<PageTransaction>,
     pub(crate) unsettled: Unsettled,
+    /// True while the files do not agree with the position: from the first write of a lot, or before it if a document of the lot before waits, until all
+    /// output of the lot is written.
+    pub(crate) is_amid_lot: bool,
 }
 
 /// Position of the run.
@@ -95,6 +99,8 @@ impl OrderedSink for Writer<'_> {
 
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
         let stop_at_reject = self.rejects.is_none();
+        // A page that waits counts in the position already. It is settled here, and written with this lot.
+        self.is_amid_lot = !self.unsettled.is_empty();
         settle(&mut self.outputs, lot, stop_at_reject, &mut self.unsettled, &*self.spool_folder)?;
         let rejects = lot.tally.records_rejected > 0 || lot.pages.iter().any(|page| page.is_bad);
         if stop_at_reject && rejects {
@@ -107,7 +113,9 @@ impl OrderedSink for Writer<'_> {
         }
         self.tell_characters_once(lot);
         let (bytes, tally) = (self.output_bytes(), self.state.tally);
+        self.is_amid_lot = true;
         self.write_lot(lot)?;
+        self.is_amid_lot = false;
         let counters = &mut clock.counters;
         counters.bytes_out += self.output_bytes().saturating_sub(bytes);
         counters.records += lot.tally.records_out + lot.tally.records_skipped;
@@ -127,11 +135,6 @@ impl OrderedSink for Writer<'_> {
 }
 
 impl RejectFiles {
-    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), ConvertError> {
-        let path = self.records.partial().to_owned();
-        self.records.write_all(bytes).map_err(ConvertError::io("write", path))
-    }
-
     /// Writes a rejected transaction that spans blocks. The bytes before it are in `rejects`, which is written too.
     pub(crate) fn write_long(
         &mut self,
@@ -169,6 +172,38 @@ impl RejectFiles {
     }
 }
 
+/// The rejects of a lot on their way to the file: parts of interchanges and transactions in pages, in the order of the source.
+pub(crate) struct LotRejects {
+    excerpts: Peekable<std::vec::IntoIter<Excerpt>>,
+    /// Bytes of the excerpts.
+    raw: Vec<u8>,
+    /// Bytes for the file, the next after those that are written.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl LotRejects {
+    fn of(lot: &mut Lot) -> LotRejects {
+        let excerpts = core::mem::take(&mut lot.excerpts);
+        let rejects = core::mem::take(&mut lot.rejects);
+        let (raw, bytes) = if excerpts.is_empty() { (Vec::new(), rejects) } else { (rejects, Vec::new()) };
+        LotRejects { excerpts: excerpts.into_iter().peekable(), raw, bytes }
+    }
+
+    /// Writes the excerpts that precede page `page` of the lot.
+    pub(crate) fn write_before(&mut self, page: usize, files: &mut RejectFiles) -> Result<(), ConvertError> {
+        while let Some(excerpt) = self.excerpts.next_if(|excerpt| excerpt.pages <= page) {
+            let bytes = &self.raw[excerpt.raw];
+            match excerpt.front {
+                None => files.excerpt.add(&excerpt.around, excerpt.is_transaction, bytes, &mut self.bytes),
+                Some(front) => {
+                    files.write_long(&excerpt.around, excerpt.is_transaction, front, bytes, &mut self.bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Writer<'_> {
     /// Keeps one finding about bytes beyond the character set for each interchange; lanes report one for each block.
     fn tell_characters_once(&mut self, lot: &mut Lot) {
@@ -197,28 +232,20 @@ impl Writer<'_> {
 
     fn write_lot(&mut self, lot: &mut Lot) -> Result<(), ConvertError> {
         let mut more = core::mem::take(&mut lot.payload.more);
+        let mut rejected = LotRejects::of(lot);
         let payloads = core::iter::once(&mut lot.payload).chain(&mut more);
         if lot.pages.is_empty() {
             self.outputs.iter_mut().zip(payloads).try_for_each(|(output, payload)| output.write(payload))?;
         } else {
             let raw = core::mem::take(&mut lot.page_raw);
-            self.write_pages(&mut lot.payload, core::mem::take(&mut lot.pages), &raw)?;
+            self.write_pages(&mut lot.payload, core::mem::take(&mut lot.pages), &raw, &mut rejected)?;
             lot.page_raw = raw;
         }
         lot.payload.more = more;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
-            if !lot.excerpts.is_empty() {
-                let raw = core::mem::take(&mut lot.rejects);
-                for excerpt in lot.excerpts.drain(..) {
-                    let bytes = &raw[excerpt.raw.clone()];
-                    let Some(front) = excerpt.front else {
-                        files.excerpt.add(&excerpt.around, excerpt.is_transaction, bytes, &mut lot.rejects);
-                        continue;
-                    };
-                    files.write_long(&excerpt.around, excerpt.is_transaction, front, bytes, &mut lot.rejects)?;
-                }
-            }
+            rejected.write_before(usize::MAX, files)?;
+            lot.rejects = rejected.bytes;
             if lot.is_torn {
                 files.epilogue.drain(..core::mem::take(&mut files.trailers));
             }
@@ -280,8 +307,9 @@ impl Writer<'_> {
 
     /// Makes everything so far durable and writes the checkpoint.
     pub(crate) fn checkpoint(&mut self) -> Result<(), ConvertError> {
-        // Behind a page of a large transaction nobody can go on; the checkpoint before it stays.
-        if self.checkpoints.is_none() || !self.state.position.can_resume() || !self.unsettled.is_empty() {
+        // A run cannot continue after a page of a large transaction or amid the output of a lot: the checkpoint before it stays.
+        let is_resumable = self.state.position.can_resume() && self.unsettled.is_empty() && !self.is_amid_lot;
+        if self.checkpoints.is_none() || !is_resumable {
             return Ok(());
         }
         self.sync_files()?;
@@ -320,6 +348,7 @@ impl Writer<'_> {
                 },
                 findings_bytes: self.rejects.as_ref().map_or(0, |files| files.findings.file.len()),
                 named_interchange: state.named_interchange.clone().into_bytes(),
+                errors: state.errors,
                 run: checkpoints.spec.run.clone(),
             }
             .to_bytes(),

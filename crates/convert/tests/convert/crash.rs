@@ -399,3 +399,32 @@ fn a_killed_process_resumes() {
     assert!(child().wait().expect("a child").success());
     assert!(kit.bytes("out") == whole && kit.bytes("rejects") == rejects);
 }
+
+/// A resumed run did not know of an error that rejects nothing if it occurs before the checkpoint: its exit code was 0.
+#[test]
+fn errors_before_the_checkpoint_count_after_a_resume() {
+    let text: String = (1..=4_000)
+        .map(|n| {
+            let declared = if n == 1 { 2 } else { 1 };
+            format!(
+                "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*{n:09}*0*T*:~\
+                 GS*PO*S*R*20260401*1200*{n}*X*005010~ST*850*0001~BEG*00*SA*P{n}**20260401~SE*3*0001~GE*{declared}*{n}~IEA*1*{n:09}~"
+            )
+        })
+        .collect();
+    let from = SourceFormat::Edi(quayline_project::EdiRead::default());
+    let kit = Kit::new(Arc::new(quayline_project::Schema::edi()), text.as_bytes(), from, jsonl());
+    let whole = kit.ok();
+    assert_eq!((whole.errors, whole.errors_before, whole.tally.records_rejected), (1, 0, 0), "{:?}", whole.findings);
+    let (result, steps) = run(&kit, Start::Anew, usize::MAX);
+    assert_eq!(result.expect("not stopped").errors, 1);
+    // The last steps are those after the conversion: only names are missing there.
+    for stop_at in [steps / 2, steps - 8, steps - 1] {
+        run(&kit, Start::Anew, stop_at).0.expect_err("the hook stops it");
+        let (result, _) = run(&kit, Start::Resume, usize::MAX);
+        let resumed = result.unwrap_or_else(|error| panic!("{error}"));
+        assert!(resumed.resumed_at.is_some_and(|at| at.0 > 1), "step {stop_at} of {steps}: {:?}", resumed.resumed_at);
+        assert_eq!((resumed.errors, resumed.errors_before), (1, 1), "step {stop_at} of {steps}");
+        assert_eq!((resumed.tally, resumed.records_before > 0), (whole.tally, true));
+    }
+}

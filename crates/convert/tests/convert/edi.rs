@@ -249,6 +249,49 @@ fn each_transaction_goes_to_a_file_of_its_own() {
     }
 }
 
+/// A document replaced the source, the rejects or a document of another output.
+#[test]
+fn documents_of_a_folder_replace_no_file_of_the_run() {
+    let mut kit = kit_of(&interchanges(3, 3), edi(), to_edi(), 1);
+    fs::create_dir(kit.path("out")).expect("made");
+    let path = kit.path("out/.");
+    let folder = || quayline_convert::Output::Folder { path: path.clone(), extension: "edi" };
+    let mut conversion = kit.conversion();
+    conversion.target.output = folder();
+    conversion.rejects = Rejects::File { path: kit.path("out/000001-850-0002.edi"), max: None };
+    let said = conversion.run().expect_err("the rejects are in the folder").to_string();
+    assert!(said.starts_with("error[CNV-012]: the rejects file has the name of a document"), "{said}");
+    kit.rejects = false;
+    for name in ["000001.edi", "1234567-x.edi", "000001.edi.partial"] {
+        let source = kit.path("out").join(name);
+        fs::copy(kit.path("in.dat"), &source).expect("copied");
+        let mut conversion = kit.conversion();
+        conversion.source.input = quayline_convert::Input::File(source.clone());
+        conversion.target.output = folder();
+        let said = conversion.run().expect_err("the source is in the folder").to_string();
+        assert!(said.starts_with("error[CNV-012]: the source has the name of a document"), "{said}");
+        assert_eq!(fs::read(&source).expect("still there"), kit.bytes("in.dat"));
+        fs::remove_file(source).expect("removed");
+    }
+    // A link in the folder leads to the source.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(kit.path("in.dat"), kit.path("out/000001-850-0002.edi")).expect("a link");
+        let mut conversion = kit.conversion();
+        conversion.target.output = folder();
+        conversion.run().expect_err("a document is the source");
+        fs::remove_file(kit.path("out/000001-850-0002.edi")).expect("removed");
+    }
+    for name in ["00001.edi", "000001.x12", "a-000001.edi"] {
+        let source = kit.path("out").join(name);
+        fs::copy(kit.path("in.dat"), &source).expect("copied");
+        let mut conversion = kit.conversion();
+        conversion.source.input = quayline_convert::Input::File(source);
+        conversion.target.output = folder();
+        conversion.run().expect_err("a transaction is bad, and no name is taken");
+    }
+}
+
 #[test]
 fn a_source_without_interchanges_is_refused() {
     for data in [&b""[..], b"Dear Sir or Madam", &[0x1f, 0x8b, 8, 0, 0, 0]] {
@@ -266,7 +309,12 @@ fn a_large_transaction_takes_little_memory() {
     text.extend_from_slice(format!("SE*{}*0001~GE*1*1~IEA*1*000000001~", lines + 2).as_bytes());
     let kit = kit_of(&text, edi(), to_edi(), 2);
     let report = kit.ok();
-    assert!(report.tally.records_out > 3, "{:?}", report.tally);
+    assert!(
+        report.tally.records_out == 1 && report.documents > 3,
+        "{:?}, {} documents",
+        report.tally,
+        report.documents
+    );
     assert!(kit.bytes("out") == text);
 }
 

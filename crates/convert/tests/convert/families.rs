@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use quayline_convert::Start;
 use quayline_core::Limits;
 use quayline_project::{Schema, ShapeFile, ShapeOptions, SourceFormat, TargetFormat};
 
@@ -163,6 +164,28 @@ fn neighbouring_documents_with_equal_keys_are_not_written() {
     }
     let unique: String = (0..40_000).map(|n| order(&format!("\"{n}\""), &"x".repeat(n % 50))).collect();
     assert_eq!(to_rows(KEYED, &unique).ok().tally.records_out, 40_000);
+}
+
+/// A resumed run did not know the key of the last document before its checkpoint, and wrote rows that read as one document.
+#[test]
+fn keys_are_compared_across_a_checkpoint() {
+    // 4,096 documents of 64 bytes are one block.
+    let order = |n: usize| {
+        let key = if n == 8_192 { 8_191 } else { n };
+        format!("{{\"order\":\"{key:05}\",\"lines\":[{{\"sku\":\"{}\"}}]}}\n", "x".repeat(25))
+    };
+    assert_eq!(order(0).len(), 64);
+    let mut kit = to_rows(KEYED, &(0..20_000).map(order).collect::<String>());
+    for rejects in [true, false] {
+        kit.rejects = rejects;
+        for start in [Start::Anew, Start::Resume, Start::Resume] {
+            let mut conversion = kit.conversion();
+            conversion.checkpoints = Some(kit.checkpoints(start));
+            let said = checked(conversion.run()).expect_err("two neighbours have one key").to_string();
+            assert!(said.starts_with("error[FLAT-028]"), "{start:?}: {said}");
+            assert_eq!(kit.text("out.partial").lines().count(), 1 + 8_192, "{start:?}");
+        }
+    }
 }
 
 /// Memory has a bound for keys that are remembered and for rows of one document.

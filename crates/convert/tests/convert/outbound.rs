@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use quayline_convert::Start;
 use quayline_core::Limits;
 use quayline_edi::{EdiWriterOptions, OutboundOptions, ValidationLevel};
 use quayline_edi::{GuideDocuments, NodeNames};
@@ -190,5 +191,36 @@ fn a_transaction_in_pages_is_checked_to_its_end() {
         assert_eq!((report.tally.records_rejected, report.tally.records_out), (1, 1));
         assert!(back.text("out").len() < 400, "{lanes} lanes: only the other transaction is written");
         assert!(back.text("rejects").contains("~CTT*7~"));
+    }
+}
+
+/// The last page of a block waits for the next block. A document that the next block refuses ended the run after that page was accepted and before it was
+/// written: the checkpoint counted it, and a resumed run refused the next page (EDI-064).
+#[test]
+fn a_page_that_waits_is_not_in_the_checkpoint_of_a_refused_run() {
+    let documents = documents();
+    let schema = Arc::new(Schema::edi_by_guide(&documents));
+    let good = kit(&(order(1, 16_000, End::Right) + &order(2, 3, End::Right) + &order(3, 9_000, End::Right)), 1);
+    good.ok();
+    let interchange = good.bytes("out");
+    let read = EdiRead { guides: Some(Arc::clone(&documents)), page_bytes: 4 << 10, ..EdiRead::default() };
+    let pages = Kit::new(Arc::clone(&schema), &interchange, SourceFormat::Edi(read), jsonl());
+    pages.ok();
+    let (text, right, wrong) = (pages.text("out"), "\"CTT\":{\"CTT01\":3}", "\"CTT\":{\"CTT01\":7}");
+    assert_eq!(text.matches(right).count(), 1);
+    for lanes in [1, 3] {
+        let kit = Kit::new(Arc::clone(&schema), text.replace(right, wrong).as_bytes(), JSON, checked(&documents));
+        let kit = Kit { rejects: false, lanes, ..kit };
+        let run = |start| {
+            let mut conversion = kit.conversion();
+            conversion.checkpoints = Some(kit.checkpoints(start));
+            conversion.run()
+        };
+        let error = run(Start::Anew).expect_err("order 2 is refused").to_string();
+        assert!(error.contains("EDI-130"), "{error}");
+        // A correction of the same length beyond the first and last 64 KiB, which the digest covers.
+        std::fs::write(kit.path("in.dat"), &text).expect("written");
+        run(Start::Resume).unwrap_or_else(|error| panic!("{error}"));
+        assert!(kit.bytes("out") == interchange, "{lanes} lanes: {} bytes", kit.bytes("out").len());
     }
 }

@@ -103,6 +103,63 @@ fn a_lane_alone_writes_what_several_write() {
     }
 }
 
+/// Interchanges of six transactions: the second and the sixth are long and bad, the fourth is short and bad.
+fn bad_in_turn(interchanges: usize) -> Vec<u8> {
+    let mut text = String::new();
+    for n in 1..=interchanges {
+        text.push_str(&format!(
+            "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*{n:09}*0*T*:~\
+             GS*PO*S*R*20260401*1200*{n}*X*005010~"
+        ));
+        for i in 1..=6 {
+            let (lines, price) = match i {
+                2 => (400, "X"),
+                4 => (1, "X"),
+                6 => (500, "X"),
+                _ => (1, "9.5"),
+            };
+            text.push_str(&format!("ST*850*{i:04}~BEG*NE*PO{i}~"));
+            (1..=lines).for_each(|line| text.push_str(&format!("PO1*{line}*{price}~")));
+            text.push_str(&format!("SE*{}*{i:04}~", lines + 3));
+        }
+        text.push_str(&format!("GE*6*{n}~IEA*1*{n:09}~"));
+    }
+    text.into_bytes()
+}
+
+/// A single lane wrote the rejected pages of a block before the small rejects of the block: 0002, 0006, 0004. The rejects of several interchanges had
+/// each interchange twice.
+#[test]
+fn rejected_pages_and_small_rejects_are_in_the_order_of_the_source() {
+    let control_numbers = |text: &str, tag: &str, at: usize| -> Vec<String> {
+        let segments = text.split('~').filter(|segment| segment.starts_with(tag));
+        segments.map(|segment| segment.split('*').nth(at).expect("an element").to_owned()).collect()
+    };
+    for interchanges in [1, 59] {
+        let data = bad_in_turn(interchanges);
+        for to in ["JSON", "EDI"] {
+            let of = |lanes| {
+                let mut kit = kit(&data, 1 << 10, jsonl(), lanes);
+                if let (SourceFormat::Edi(read), "EDI") = (&kit.from, to) {
+                    kit.to = TargetFormat::Edi(EdiWriterOptions { guides: read.guides.clone(), ..Default::default() });
+                }
+                let tally = kit.ok().tally;
+                assert_eq!(
+                    (tally.records_in, tally.records_rejected),
+                    (6 * interchanges as u64, 3 * interchanges as u64)
+                );
+                kit.text("rejects")
+            };
+            let alone = of(1);
+            let transactions = control_numbers(&alone, "ST*", 2);
+            assert_eq!(transactions, ["0002", "0004", "0006"].repeat(interchanges), "{to}");
+            let expected: Vec<String> = (1..=interchanges).map(|n| format!("{n:09}")).collect();
+            assert_eq!(control_numbers(&alone, "ISA*", 13), expected, "{to}");
+            assert!(of(3) == alone, "{to}");
+        }
+    }
+}
+
 /// Several lanes lost the line break at the end of each page of a rejected transaction.
 #[test]
 fn line_breaks_between_pages_are_in_the_rejects_of_any_number_of_lanes() {

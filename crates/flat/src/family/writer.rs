@@ -42,14 +42,17 @@ pub struct KeySpan {
 }
 
 impl KeySpan {
-    /// Compares the first document of a part with the last one of the part before it, which is `last`, and moves `last` on.
+    /// Compares the first document of a part with the last one of the part before it, which is `last`, and moves `last` on. After an error,
+    /// `last` is the same.
     ///
     /// # Errors
     /// `FLAT-028`: a reader would make one document of both, or refuse the file.
     pub fn follow(self, last: &mut Option<Vec<u8>>) -> Result<(), FlatFault> {
-        let kind = last.as_ref().and_then(|last| self.order.fault(last, &self.first));
+        if let Some(kind) = last.as_ref().and_then(|last| self.order.fault(last, &self.first)) {
+            return Err(FlatFault { kind, line: None, column: None });
+        }
         *last = Some(self.last);
-        kind.map_or(Ok(()), |kind| Err(FlatFault { kind, line: None, column: None }))
+        Ok(())
     }
 }
 
