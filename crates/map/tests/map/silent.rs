@@ -476,3 +476,28 @@ fn words_of_the_language_may_begin_an_assignment() {
     let said = case.findings("error \"e\" code 5\n");
     assert!(said.contains("a code of your own, in double quotes"), "{said}");
 }
+
+/// An empty list was lost if it came before the first value of its optional group, although the group appeared.
+#[test]
+fn an_empty_list_appears_with_its_group() {
+    const SHAPE: &str =
+        "s\n  c?\n    a*\n      x text(3)\n    t* text(3)\n    d?\n      e* text(3)\n      f? text(3)\n    b? text(3)\n    z* text(3)\n";
+    let map = "for c.a make c.a { x = x }\nfor c.t make c.t = it\nfor c.d.e make c.d.e = it\nc.d.f = c.d.f\nc.b = c.b\nfor c.z make c.z = it\n";
+    for order in [SourceOrder::AsShape, SourceOrder::Any] {
+        let case = Case { order, ..Case::new(SHAPE, SHAPE) };
+        for (document, expected) in [
+            (r#"{"c":{"a":[],"t":[],"b":"x"}}"#, r#"{"c":{"a":[],"t":[],"b":"x"}}"#),
+            (r#"{"c":{"a":[],"t":["1"]}}"#, r#"{"c":{"a":[],"t":["1"]}}"#),
+            (r#"{"c":{"b":"x","z":[]}}"#, r#"{"c":{"b":"x","z":[]}}"#),
+            (r#"{"c":{"a":[],"d":{"e":[],"f":"y"},"z":[]}}"#, r#"{"c":{"a":[],"d":{"e":[],"f":"y"},"z":[]}}"#),
+            // An empty list makes no group appear.
+            (r#"{"c":{"a":[],"d":{"e":[]},"z":[]}}"#, "{}"),
+            (r#"{"c":{"t":[],"d":{"e":[]},"b":"x"}}"#, r#"{"c":{"t":[],"b":"x"}}"#),
+            (r#"{"c":{"b":"x"}}"#, r#"{"c":{"b":"x"}}"#),
+        ] {
+            assert_eq!(case.run(map, &[document]).trim_end(), expected, "{order:?}: {document}");
+        }
+        let both = case.run(map, &[r#"{"c":{"a":[]}}"#, r#"{"c":{"b":"x"}}"#]);
+        assert_eq!(both.trim_end(), "{}\n{\"c\":{\"b\":\"x\"}}", "{order:?}");
+    }
+}
