@@ -472,7 +472,8 @@ fn a_finding_of_a_map_names_the_line_of_its_document() {
 #[test]
 fn an_empty_text_is_not_written_where_the_schema_has_a_default() {
     let world = World::new();
-    let element = |name: &str, more: &str| format!("<xs:element name=\"{name}\" type=\"xs:string\" minOccurs=\"0\" {more}/>");
+    let element =
+        |name: &str, more: &str| format!("<xs:element name=\"{name}\" type=\"xs:string\" minOccurs=\"0\" {more}/>");
     let amount = "<xs:element name=\"m\" default=\"EUR\" minOccurs=\"0\"><xs:complexType><xs:simpleContent><xs:extension base=\"xs:string\">\
         <xs:attribute name=\"k\" type=\"xs:string\" default=\"v\"/></xs:extension></xs:simpleContent></xs:complexType></xs:element>";
     let members =
@@ -493,7 +494,9 @@ fn an_empty_text_is_not_written_where_the_schema_has_a_default() {
     ] {
         let ran = world.run_with("translate - -m o.qmap --quiet", document.as_bytes());
         match written {
-            Ok(written) => assert!(ran.code(0).out().contains(&format!(">{written}</doc>")), "{document}: {}", ran.out()),
+            Ok(written) => {
+                assert!(ran.code(0).out().contains(&format!(">{written}</doc>")), "{document}: {}", ran.out())
+            }
             Err(path) => {
                 let (out, error) = (ran.out(), ran.code(1).err());
                 assert!(error.contains("error[XML-038]") && error.contains(&format!(", {path}\n")), "{error}");
