@@ -1,5 +1,6 @@
 //! Proposal of an initial map between two shapes, by names and types. Guesses are marked for review.
 
+use core::cmp::Ordering;
 use core::fmt::Write as _;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -83,6 +84,7 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
         aside: (ends.source_aside, ends.target_aside),
         rules: ends.rules,
         twins: (HashSet::new(), HashSet::new()),
+        source_paths: HashSet::new(),
         used: HashSet::new(),
         chain: vec![NodeId::ROOT],
         reached: HashMap::new(),
@@ -91,6 +93,8 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
         counts: [0; 4],
     };
     proposal.twins = (twins(ends.source, &proposal.source_names), twins(ends.target, &proposal.target_names));
+    proposal.source_paths =
+        ends.source.iter().map(|(node, _)| whole_path(ends.source, &proposal.source_names, node)).collect();
     let title = format!("{} to {}", ends.source.node(NodeId::ROOT).name, ends.target.node(NodeId::ROOT).name);
     proposal.line(0, &format!("map {}", quoted(&title)));
     proposal.line(0, &format!("source {}", quoted(ends.source_file)));
@@ -126,6 +130,8 @@ struct Proposal<'a> {
     rules: &'a dyn LeafRules,
     /// Fields of source and target that have a twin: another field of their group with the same letters.
     twins: (HashSet<NodeId>, HashSet<NodeId>),
+    /// Paths of all nodes of the source.
+    source_paths: HashSet<String>,
     /// Source fields that a guess has taken: another guess of the same field is hardly right.
     used: HashSet<NodeId>,
     /// Groups of the source whose fields can be named, innermost last.
@@ -154,7 +160,13 @@ struct Candidate {
     score: u32,
     /// Lists on the way whose first occurrence is meant.
     lists: u32,
+    nearness: Nearness,
+    /// True if another field resembles the target as much.
+    is_tied: bool,
 }
+
+/// Numbers of equal names of two nodes, from the nodes outwards: without regard to case and separators, and exactly. [`usize::MAX`] for whole paths.
+type Nearness = (usize, usize);
 
 /// Equal names.
 const SURE: u32 = 100;
@@ -282,7 +294,7 @@ impl Proposal<'_> {
     }
 
     fn list(&mut self, node: NodeId, path: &str, scalar: Option<&Scalar>, depth: usize) {
-        let Some((over, from)) = self.best_list(node, scalar.is_some()) else {
+        let Some((over, from, is_tied)) = self.best_list(node, scalar.is_some()) else {
             let mandatory = matches!(self.target.node(node).occurs, Occurs::Many { min: 1.., .. });
             let word = if mandatory { "a list that must not be empty" } else { "a list" };
             self.counts[if mandatory { 2 } else { 3 }] += 1;
@@ -290,7 +302,7 @@ impl Proposal<'_> {
             return;
         };
         let equal = self.source_names[from.index()].fold() == self.target_names[node.index()].fold();
-        let sure = equal && !self.is_ambiguous(from, node);
+        let sure = equal && !is_tied && !self.is_ambiguous(from, node) && !self.is_elsewhere(from, node);
         let guess = self.mark(sure);
         let inner = self.source.node(from).scalar().cloned();
         match (scalar, inner) {
@@ -347,18 +359,23 @@ impl Proposal<'_> {
                 let aside = if aside { 60 } else { 0 };
                 let code = if self.is_code(leaf, node) { 30 } else { 0 };
                 let score = likeness.saturating_sub(distance * outer + lists * 20 + aside + code);
-                let is_better = |best: &Candidate| {
-                    score > best.score
-                        || score == best.score && self.is_same_name(leaf, node) && !self.is_same_name(best.node, node)
-                };
-                if score >= LEAST && best.as_ref().is_none_or(is_better) {
-                    best = Some(Candidate { path: reached.path.clone(), node: leaf, score, lists });
+                if score < LEAST || best.as_ref().is_some_and(|best| score < best.score) {
+                    continue;
+                }
+                let nearness = self.nearness(leaf, node);
+                match best.as_mut().map(|best| ((score, nearness).cmp(&(best.score, best.nearness)), best)) {
+                    Some((Ordering::Less, _)) => {}
+                    Some((Ordering::Equal, best)) => best.is_tied = true,
+                    Some((Ordering::Greater, _)) | None => {
+                        let path = reached.path.clone();
+                        best = Some(Candidate { path, node: leaf, score, lists, nearness, is_tied: false });
+                    }
                 }
             }
         }
         // The small penalty for the outer context does not make the proposal uncertain.
         best.map(|best| Candidate {
-            score: if self.is_ambiguous(best.node, node) {
+            score: if best.is_tied || self.is_ambiguous(best.node, node) || self.is_elsewhere(best.node, node) {
                 best.score.min(SURE - 1)
             } else if best.lists == 0 && !self.is_aside(best.node) && self.likeness(best.node, node) >= SURE {
                 SURE
@@ -371,6 +388,32 @@ impl Proposal<'_> {
 
     fn is_same_name(&self, source: NodeId, target: NodeId) -> bool {
         self.source.node(source).name == self.target.node(target).name
+    }
+
+    /// Returns how many names of two nodes are equal, from the nodes outwards. Similar branches of a shape differ only in outer names.
+    fn nearness(&self, source: NodeId, target: NodeId) -> Nearness {
+        let count = |is_equal: &dyn Fn(NodeId, NodeId) -> bool| {
+            let mut count = 0;
+            let mut at = (source, target);
+            while is_equal(at.0, at.1) {
+                count += 1;
+                match (self.source.node(at.0).parent, self.target.node(at.1).parent) {
+                    // The names of the documents do not matter.
+                    (Some(NodeId::ROOT), Some(NodeId::ROOT)) => return usize::MAX,
+                    (Some(a), Some(b)) if a != NodeId::ROOT && b != NodeId::ROOT => at = (a, b),
+                    _ => break,
+                }
+            }
+            count
+        };
+        let fold = |a: NodeId, b: NodeId| self.source_names[a.index()].fold() == self.target_names[b.index()].fold();
+        (count(&fold), count(&|a, b| self.is_same_name(a, b)))
+    }
+
+    /// Returns true if the path of a source node is not the target's, but another node of the source has that path.
+    fn is_elsewhere(&self, source: NodeId, target: NodeId) -> bool {
+        self.nearness(source, target).0 != usize::MAX
+            && self.source_paths.contains(&whole_path(self.target, &self.target_names, target))
     }
 
     /// Returns true if the names differ in case or separators, and another field of one of the two groups has the same letters: `order_id` beside
@@ -510,8 +553,9 @@ impl Proposal<'_> {
         own + if own >= SURE { around / 20 } else { around / 10 }
     }
 
-    fn best_list(&mut self, target: NodeId, leaf: bool) -> Option<(String, NodeId)> {
-        let mut best: Option<(u32, String, NodeId)> = None;
+    /// Returns the list of the source that resembles a target list most, with its path, and whether another one does so as much.
+    fn best_list(&mut self, target: NodeId, leaf: bool) -> Option<(String, NodeId, bool)> {
+        let mut best: Option<((u32, Nearness), NodeId, bool)> = None;
         let source = self.source;
         for context in self.chain.clone().into_iter().rev() {
             let end = source.node(context).subtree_end;
@@ -532,16 +576,19 @@ impl Proposal<'_> {
                 if !leaf && by_fields == 0 && by_name < EQUAL {
                     continue;
                 }
-                let score = by_name + by_fields;
-                if score >= LEAST && best.as_ref().is_none_or(|(known, ..)| score > *known) {
-                    best = Some((score, self.relative(context, list), list));
+                let score = (by_name + by_fields, self.nearness(list, target));
+                match &mut best {
+                    _ if score.0 < LEAST => {}
+                    Some((known, ..)) if score < *known => {}
+                    Some((known, _, is_tied)) if score == *known => *is_tied = true,
+                    _ => best = Some((score, list, false)),
                 }
             }
-            if best.is_some() {
-                break;
+            if let Some((_, list, is_tied)) = best {
+                return Some((self.relative(context, list), list, is_tied));
             }
         }
-        best.map(|(_, path, list)| (path, list))
+        None
     }
 
     /// Returns the path of a node relative to an enclosing group.
@@ -595,6 +642,12 @@ type Names = Vec<FieldName>;
 fn top(shape: &Shape, node: NodeId) -> &str {
     let around = core::iter::successors(Some(node), |at| shape.node(*at).parent);
     around.take_while(|at| *at != NodeId::ROOT).last().map_or("", |at| shape.node(at).name.as_str())
+}
+
+/// Returns the path of a node without regard to case and separators.
+fn whole_path(shape: &Shape, names: &Names, node: NodeId) -> String {
+    let around = core::iter::successors(Some(node), |at| shape.node(*at).parent);
+    around.take_while(|at| *at != NodeId::ROOT).map(|at| format!("{}\n", names[at.index()].fold())).collect()
 }
 
 /// Returns the nodes whose name has the same letters as that of another node of their group, such as `order_id` and `order-id`.

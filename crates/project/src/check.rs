@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Services, APIs, flows, jobs and partners are compiled by the crates that run them; `quayline check` combines all results.
-//! A file that another one includes (a COPY member, a dictionary of a guide, a map without a source) is compiled with that file. Alone, it is
+//! A file that another one includes (a COPY member, a dictionary of a guide, a schema of definitions, an interface file of a layout, a map without
+//! a source) is compiled with that file. Alone, it is
 //! checked as far as its text allows.
 
 use std::collections::BTreeSet;
@@ -20,6 +21,9 @@ use quayline_edi::guide::CompiledGuide;
 use quayline_map::MapSpec;
 
 use crate::guides::{is_guide, read_guide};
+use crate::shape::json_schema::{self, beside};
+use crate::shape::source_file::{SourceFile, real_path};
+use crate::shape::xsd;
 use crate::{CopyFolders, MapFile, ShapeFile, ShapeOptions, codes, read_source};
 
 /// Kind of a project file.
@@ -105,8 +109,11 @@ pub fn check_files(root: &Path, options: &ShapeOptions) -> Result<Vec<CheckedFil
     let mut checked = Vec::new();
     for kind in FileKind::ALL {
         let (folder, extensions) = kind.place();
-        for path in project_files(&root.join(folder), extensions)? {
-            let findings = compile(&path, kind, options);
+        let files = project_files(&root.join(folder), extensions)?;
+        let interfaces = if kind == FileKind::Layout { interfaces(&files) } else { BTreeSet::new() };
+        for path in files {
+            let is_interface = !interfaces.is_empty() && interfaces.contains(&real_path(&path));
+            let findings = if is_interface { Vec::new() } else { compile(&path, kind, options) };
             checked.push(CheckedFile { path, kind, findings });
         }
     }
@@ -169,11 +176,8 @@ fn compile(path: &Path, kind: FileKind, options: &ShapeOptions) -> Vec<Finding> 
     let found = match kind {
         FileKind::Copybook => compile_copybook(path, options),
         FileKind::Guide => compile_guide(path, options),
-        FileKind::Schema | FileKind::Layout => {
-            let folder = path.parent().unwrap_or_else(|| Path::new(""));
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            ShapeFile::load(folder, &name, options).map(|shape| shape.findings().to_vec())
-        }
+        FileKind::Schema => definitions(path).unwrap_or_else(|| compile_shape(path, options)),
+        FileKind::Layout => compile_shape(path, options),
         FileKind::Map => compile_map(path, options),
     };
     let mut findings = found.unwrap_or_else(|Findings(findings)| findings);
@@ -181,6 +185,33 @@ fn compile(path: &Path, kind: FileKind, options: &ShapeOptions) -> Vec<Finding> 
         finding.place.file.get_or_insert_with(|| path.display().to_string().into());
     }
     findings
+}
+
+fn compile_shape(path: &Path, options: &ShapeOptions) -> Result<Vec<Finding>, Findings> {
+    let folder = path.parent().unwrap_or_else(|| Path::new(""));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    ShapeFile::load(folder, &name, options).map(|shape| shape.findings().to_vec())
+}
+
+/// Compiles each definition of a schema that describes no one document, such as a schema for use in others; `None` for other schemas.
+fn definitions(path: &Path) -> Option<Result<Vec<Finding>, Findings>> {
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let found = if is_json { json_schema::definitions(path) } else { xsd::definitions(path) };
+    found.transpose()
+}
+
+/// Returns the interface files that layouts of a folder name. They are compiled with the layouts.
+fn interfaces(layouts: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        interface: Option<String>,
+    }
+    let of_layout = |layout: &PathBuf| {
+        let text = SourceFile::read(layout).ok()?.text;
+        let named: Named = toml::from_str(&text.text).ok()?;
+        Some(real_path(&beside(layout, &named.interface?)))
+    };
+    layouts.iter().filter_map(of_layout).collect()
 }
 
 /// Compiles a copybook. A member for use in other copybooks may have no record of its own, and names that `COPY ... REPLACING` changes.
@@ -214,8 +245,8 @@ fn compile_guide(path: &Path, options: &ShapeOptions) -> Result<Vec<Finding>, Fi
 }
 
 fn compile_map(path: &Path, options: &ShapeOptions) -> Result<Vec<Finding>, Findings> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let spec = MapSpec::parse(&path.display().to_string(), &text);
+    let SourceFile { text } = SourceFile::read(path)?;
+    let spec = MapSpec::parse(&text.name, &text.text);
     let is_included = spec.is_sound() && spec.source().is_none() && spec.targets().is_empty();
     if is_included {
         return Ok(spec.findings().to_vec());

@@ -127,6 +127,8 @@ pub enum XmlFaultKind {
         /// The character.
         character: char,
     },
+    /// `XML-038`: an empty text to be written is in an element whose schema gives a default for it.
+    EmptyIsDefault,
     /// `XML-032` to `XML-035`: the record exceeds a limit of its schema.
     Limit {
         /// The limit.
@@ -185,6 +187,7 @@ impl XmlFault {
             XmlFaultKind::NilOccurrence => "XML-031",
             XmlFaultKind::RootAttributes { .. } => "XML-036",
             XmlFaultKind::Unwritable { .. } => "XML-037",
+            XmlFaultKind::EmptyIsDefault => "XML-038",
             XmlFaultKind::Limit { breach, .. } => match breach {
                 Breach::Missing | Breach::Null => "XML-032",
                 Breach::Characters { .. } | Breach::Bytes { .. } => "XML-033",
@@ -244,6 +247,9 @@ impl XmlFault {
             XmlFaultKind::Unwritable { .. } => {
                 "correct the source, or let the map remove or replace the character"
             }
+            XmlFaultKind::EmptyIsDefault => {
+                "leave the element out, let the map set a value, or remove `default` or `fixed` from the element in a copy of the schema"
+            }
             XmlFaultKind::Limit { breach, definition } => return breach.hint(*definition),
         }
         .to_owned()
@@ -256,7 +262,7 @@ impl XmlFault {
         let path = (!self.path.is_empty()).then(|| self.path.clone());
         let place = match self.kind {
             // The text has no place in a file yet.
-            XmlFaultKind::Unwritable { .. } => Place { path, ..Place::default() },
+            XmlFaultKind::Unwritable { .. } | XmlFaultKind::EmptyIsDefault => Place { path, ..Place::default() },
             _ => Place { line: narrow(self.at.line), column: narrow(self.at.column), path, ..Place::default() },
         };
         let of_severity = match self.kind {
@@ -323,6 +329,9 @@ impl fmt::Display for XmlFault {
             }
             XmlFaultKind::Unwritable { character } => {
                 write!(f, "the text has the character U+{:04X}, which XML 1.0 does not allow", u32::from(*character))
+            }
+            XmlFaultKind::EmptyIsDefault => {
+                f.write_str("the text is empty, and readers give an empty element its `default` or `fixed` value")
             }
             XmlFaultKind::NilOccurrence => f.write_str("a group in a list, or the record, is null (xsi:nil)"),
             XmlFaultKind::Limit { breach: Breach::Missing, .. } => {

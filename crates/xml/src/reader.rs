@@ -334,6 +334,10 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let marks = self.marks(tag, Some(NodeId::ROOT), at);
             return self.root(name, tag, marks, form, at);
         };
+        if self.refuses_elements() {
+            self.fault(XmlFaultKind::NilWithContent, at, None);
+            return self.skip(tag, form, at);
+        }
         let node = self.find(name);
         let marks = self.marks(tag, node, at);
         let Some(node) = node else {
@@ -527,12 +531,13 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         if let (Some(node), Some(text)) = (self.plan.text[open.node.index()], open.text.take()) {
             // Between elements, white space alone is not text.
             let between = !self.plan.children[open.node.index()].is_empty() && text.trim_ascii().is_empty();
-            if !between {
+            if !between || open.nil {
+                let text = if between { "" } else { &*text };
                 let marks = Marks { nil: open.nil, escaped: open.escaped, ..Marks::default() };
                 let at = open.at;
                 // The group is in the path of faults.
                 self.open.push(open);
-                self.send(node, None, &marks, (&text, None), at);
+                self.send(node, None, &marks, (text, None), at);
                 let Some(again) = self.open.pop() else { return };
                 open = again;
             }
@@ -546,6 +551,11 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             }
         }
         self.sink.leave(open.node);
+    }
+
+    /// Returns whether the innermost group is null and has a text, which is null then.
+    fn refuses_elements(&self) -> bool {
+        self.open.last().is_some_and(|open| open.nil && open.text.is_some())
     }
 
     /// Returns whether the innermost group has text beside elements.

@@ -28,7 +28,7 @@ pub struct XmlWriter {
     attributes: Vec<(NodeId, usize)>,
     /// For documents of an XML schema, the path of each node.
     paths: Option<Vec<String>>,
-    /// First text of the open document that the schema's documents cannot hold.
+    /// The first fault of the open document: a text that documents of the schema cannot hold.
     fault: Option<XmlFault>,
 }
 
@@ -177,14 +177,26 @@ impl XmlWriter {
         if text::is_holdable(text) {
             return false;
         }
-        let Some(paths) = &self.paths else { return true };
-        if self.fault.is_none() {
+        if self.paths.is_some() {
             let is_wrong = |c: &char| !text::is_allowed(*c);
             let character = core::str::from_utf8(text).ok().and_then(|text| text.chars().find(is_wrong));
-            let kind = XmlFaultKind::Unwritable { character: character.unwrap_or('\0') };
-            self.fault = Some(XmlFault { kind, at: TextPosition::START, path: paths[node.index()].clone() });
+            self.fault(node, XmlFaultKind::Unwritable { character: character.unwrap_or('\0') });
         }
         true
+    }
+
+    /// Refuses an empty element to which the schema gives a default: readers take the default for its text.
+    #[cold]
+    fn check_empty(&mut self, node: NodeId) {
+        if self.style.leaves.defaults.get(node.index()).is_some_and(Option::is_some) {
+            self.fault(node, XmlFaultKind::EmptyIsDefault);
+        }
+    }
+
+    /// Keeps the first fault of a document of an XML schema.
+    fn fault(&mut self, node: NodeId, kind: XmlFaultKind) {
+        let Some(paths) = self.paths.as_ref().filter(|_| self.fault.is_none()) else { return };
+        self.fault = Some(XmlFault { kind, at: TextPosition::START, path: paths[node.index()].clone() });
     }
 
     fn add_tags(&mut self, id: NodeId, name: &str, declared: &str, level: usize, kind: Kind) {
@@ -346,7 +358,16 @@ impl XmlWriter {
                 self.add_to_start_tag(from);
                 text::write_escaped(&mut self.out, run.bytes());
             }
-            value => plain(&mut self.out, value),
+            value => self.plain(node, value),
+        }
+    }
+
+    /// Writes a value between tags.
+    fn plain(&mut self, node: NodeId, value: Value<'_>) {
+        let from = self.out.len();
+        plain(&mut self.out, value);
+        if self.out.len() == from {
+            self.check_empty(node);
         }
     }
 }
@@ -415,7 +436,7 @@ impl Sink for XmlWriter {
             }
             _ => self.tag(node, |tags| &tags.open),
         }
-        plain(&mut self.out, value);
+        self.plain(node, value);
         self.tag(node, |tags| &tags.close);
     }
 

@@ -310,3 +310,53 @@ fn large_shapes_are_compared_in_seconds() {
     // A second where nothing is optimized. The 2,000 fields took ten where everything is.
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
+
+/// Fields of branches with equal fields were set from the first of the branches, without a mark: only the name of the group around a field counted.
+#[test]
+fn a_shape_is_proposed_onto_itself() {
+    let outline = "order\n  buyer\n    address\n      city text(9)\n      geo?\n        x text(9)\n  seller\n    address\n      city text(9)\n      geo?\n        x text(9)\n  \
+        b?\n    a* text(9)\n    b?\n      a* text(9)\n      b?\n        a* text(9)\n  first?\n    rows*\n      at\n        x text(9)\n  second?\n    rows*\n      at\n        x text(9)\n";
+    let party = "<xs:complexType name=\"Party\"><xs:sequence><xs:element name=\"id\" type=\"xs:string\"/><xs:element name=\"address\"><xs:complexType><xs:sequence>\
+        <xs:element name=\"city\" type=\"xs:string\"/><xs:element name=\"line\" type=\"xs:string\" minOccurs=\"0\" maxOccurs=\"9\"/></xs:sequence></xs:complexType></xs:element></xs:sequence></xs:complexType>";
+    let of_party = |name: &str| format!("<xs:element name=\"{name}\" type=\"Party\"/>");
+    let ends = format!("{}{}{}", of_party("buyer"), of_party("seller"), of_party("carrier"));
+    let schema = format!(
+        "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{party}<xs:element name=\"order\"><xs:complexType><xs:sequence>{ends}\
+         <xs:element name=\"item\" maxOccurs=\"9\"><xs:complexType><xs:sequence>{ends}</xs:sequence></xs:complexType></xs:element>\
+         </xs:sequence></xs:complexType></xs:element></xs:schema>"
+    );
+    let address = |party: &str| {
+        format!(
+            "          05 {party}.\n             10 ADDR.\n                15 GEO.\n                   20 CITY PIC X(9).\n                15 TEL PIC 9(5) OCCURS 3 TIMES.\n"
+        )
+    };
+    let copybook = format!("       01 REC.\n{}{}", address("BUYER"), address("SELLER"));
+    let world =
+        World::with([("o.shape", outline.as_bytes()), ("o.xsd", schema.as_bytes()), ("o.cpy", copybook.as_bytes())]);
+    for (file, count) in [("o.shape", 11), ("o.xsd", 19), ("o.cpy", 4)] {
+        let map = world.run(&format!("map new --from {file} --to {file}")).code(0).out();
+        let found = proposals(&map);
+        assert!(found.iter().all(|(target, value)| value == target || value == "it"), "{map}");
+        assert!(found.len() == count && !map.contains('#'), "{file}: {} of {count}\n{map}", found.len());
+    }
+}
+
+/// A field that several source fields resemble equally, or whose own path means another field, is a guess.
+#[test]
+fn a_choice_between_equal_fields_is_a_guess() {
+    let world = World::with([
+        ("two.shape", b"o\n  x\n    buyer\n      name text(9)\n  y\n    buyer\n      name text(9)\n".as_slice()),
+        ("one.shape", b"o\n  buyer\n    name text(9)\n".as_slice()),
+        ("lists.shape", b"o\n  x\n    rows* text(9)\n  y\n    rows* text(9)\n".as_slice()),
+        ("list.shape", b"o\n  z\n    rows* text(9)\n".as_slice()),
+    ]);
+    for (from, to, line) in [
+        ("two.shape", "one.shape", "buyer.name = x.buyer.name  # guess"),
+        ("lists.shape", "list.shape", "for x.rows make z.rows = it  # guess"),
+    ] {
+        let map = world.run(&format!("map new --from {from} --to {to}")).code(0).out();
+        assert!(map.lines().any(|found| found == line), "{line}: {map}");
+    }
+    let map = world.run("map new --from one.shape --to two.shape").code(0).out();
+    assert!(!map.contains("# guess"), "{map}");
+}

@@ -104,3 +104,50 @@ fn the_examples_of_flows_jobs_and_partners_have_no_errors() {
         assert!(text.contains(compiled) && !text.contains("error"), "{project}: {text}");
     }
 }
+
+/// Files that others use were refused although they are correct: schemas of several elements or of definitions, and interface files of layouts.
+#[test]
+fn files_that_others_use_have_no_findings() {
+    let world = World::new();
+    world.run("new bank").code(0);
+    let schema = |body: &str| format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{body}</xs:schema>");
+    let of_type = |name: &str| format!("<xs:element name=\"{name}\" type=\"T\"/>");
+    let of_types = "<xs:complexType name=\"T\"><xs:sequence><xs:element name=\"x\" type=\"xs:string\"/></xs:sequence></xs:complexType>";
+    let include = "<xs:include schemaLocation=\"types.xsd\"/>";
+    let two = "       01 A.\n          05 K PIC X.\n       01 B.\n          05 K PIC X.\n          05 V PIC X.\n";
+    let defs =
+        r##"{"$defs":{"Name":{"type":"string"},"P":{"type":"object","properties":{"n":{"$ref":"#/$defs/Name"}}}}}"##;
+    world
+        .write("bank/schemas/types.xsd", schema(of_types))
+        .write("bank/schemas/m.xsd", schema(&format!("{include}{}{}", of_type("a"), of_type("b"))))
+        .write("bank/schemas/defs.json", defs)
+        .write("bank/copybooks/two.cpy", two)
+        .write("bank/layouts/two.toml", "layout = \"record\"\ncopybook = \"../copybooks/two.cpy\"\ninterface = \"../layouts/types.toml\"\nencoding = \"ascii\"\nframing = \"lines\"\n")
+        .write("bank/layouts/types.toml", "[records]\nby = \"K\"\n[[records.type]]\nrecord = \"A\"\nvalue = \"A\"\n[[records.type]]\nrecord = \"B\"\nvalue = \"B\"\n")
+        .write("bank/maps/b.qmap", "source \"../schemas/m.xsd#b\"\ntarget o \"../schemas/defs.json#P\"\nn = x\n");
+    let ran = world.run("check bank");
+    assert!(ran.code == Some(0) && !ran.err().contains("SHP-"), "{}{}", ran.out(), ran.err());
+    // Faults in them are found.
+    for (file, broken, code) in [
+        ("m.xsd", schema(&format!("{}{}", of_type("a"), of_type("b"))), "error[SHP-004]"),
+        ("types.xsd", "<xs:schema".to_owned(), "error[SHP-003]"),
+        ("defs.json", defs.replace("defs/Name", "defs/Q"), "error[SHP-004]"),
+    ] {
+        let path = format!("bank/schemas/{file}");
+        let whole = world.read(&path);
+        world.write(&path, broken);
+        let ran = world.run("check bank").code(2).err();
+        assert!(ran.contains(code) && ran.contains(file), "{file}: {ran}");
+        world.write(&path, whole);
+    }
+}
+
+/// A map that is not UTF-8 had no findings.
+#[test]
+fn a_map_that_cannot_be_read_is_an_error() {
+    let world = World::new();
+    world.run("new bank").code(0);
+    world.write("bank/maps/latin.qmap", b"source \"a.shape\"\n# \xe4\n");
+    let ran = world.run("check bank").code(2).err();
+    assert!(ran.contains("error[SHP-001]: is not UTF-8 at byte 19"), "{ran}");
+}

@@ -442,3 +442,46 @@ fn a_hyphen_is_standard_input_and_output() {
     world.run_with("queue put Q - --expiry 0", b"").code(2);
     world.run_with("queue put Q - --group 01 --sequence 0", b"").code(2);
 }
+
+/// A type that bytes tell from others was not set in records that are written: `map check` said to leave the field out, and then each document was
+/// refused, with the hint to leave the field out.
+#[test]
+fn a_type_sets_its_bytes() {
+    let world = world(TYPES);
+    let written = "convert in.jsonl -c customer.cpy -c order.cpy -i types.toml -e ascii --from json --to record --to-framing lines";
+    world.write("in.jsonl", "{\"CUSTOMER\":{\"NAME\":\"ANNA\"}}\n{\"ORDER-LINE\":{\"item\":\"AAA\",\"QTY\":1}}\n");
+    assert_eq!(world.run(written).code(0).out(), "CANNA \nOAAA01\n");
+    world.write("in.jsonl", "{\"CUSTOMER\":{\"KIND\":\"O\",\"NAME\":\"ANNA\"}}\n");
+    let ran = world.run(written).code(1).err();
+    assert!(ran.contains("contradicts CUSTOMER") && ran.contains("leave the field out of the document"), "{ran}");
+    // Two fields, or a part of one: documents must give the bytes.
+    world.write("types.toml", TYPES.replace("length = 1", "length = 2").replace("\"O\"", "\"OA\""));
+    world.write("in.jsonl", "{\"ORDER-LINE\":{\"KIND\":\"O\",\"item\":\"BAA\",\"QTY\":1}}\n");
+    let ran = world.run(written).code(1).err();
+    let hint = "hint: set the fields of these bytes: the 2 bytes from byte 0 on must be `OA`";
+    assert!(ran.contains("the bytes that say the type contradict ORDER-LINE") && ran.contains(hint), "{ran}");
+
+    let field = |name: &str, length: u8| format!("[[record.field]]\nname = \"{name}\"\nlength = {length}\n");
+    let layout = format!(
+        "layout = \"fixed\"\nencoding = \"ascii\"\nkey = {{ start = 1, length = 1 }}\n[[record]]\nname = \"head\"\nvalue = \"H\"\n{}{}\
+         [[record]]\nname = \"lines\"\nvalue = \"L\"\nparent = \"head\"\n{}{}",
+        field("kind", 1),
+        field("order no", 4),
+        field("kind", 1),
+        field("sku", 3)
+    );
+    world
+        .write("fixed.toml", layout)
+        .write("in.shape", "in\n  no text(4)\n  kind? text(1)\n  rows*\n    sku text(3)\n");
+    let map =
+        "source \"in.shape\"\ntarget o \"fixed.toml\"\nhead.'order no' = no\nfor rows make head.lines { sku = sku }\n";
+    world.write("fixed.qmap", map).write("in.jsonl", "{\"no\":\"1\",\"rows\":[{\"sku\":\"a\"},{\"sku\":\"b\"}]}\n");
+    let checked = world.run("map check fixed.qmap");
+    assert_eq!(checked.code, Some(0), "{}", checked.err());
+    assert!(!format!("{}{}", checked.out(), checked.err()).contains("kind"), "{}{}", checked.out(), checked.err());
+    assert_eq!(world.run("translate in.jsonl -m fixed.qmap --quiet").code(0).out(), "H1   \nLa  \nLb  \n");
+    world.write("fixed.qmap", map.replace("head.'order no'", "head.kind = kind\nhead.'order no'"));
+    world.write("in.jsonl", "{\"no\":\"1\",\"kind\":\"L\",\"rows\":[]}\n");
+    let ran = world.run("translate in.jsonl -m fixed.qmap --quiet").code(1).err();
+    assert!(ran.contains("contradicts head: the record would be read as lines"), "{ran}");
+}

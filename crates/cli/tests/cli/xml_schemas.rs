@@ -467,3 +467,41 @@ fn a_finding_of_a_map_names_the_line_of_its_document() {
         hint: add it, or a row for all others: else "…"; `… in ids` tests it first
     "#]]);
 }
+
+/// An empty text was written as an empty element, and its readers took the default of the schema for its text.
+#[test]
+fn an_empty_text_is_not_written_where_the_schema_has_a_default() {
+    let world = World::new();
+    let element =
+        |name: &str, more: &str| format!("<xs:element name=\"{name}\" type=\"xs:string\" minOccurs=\"0\" {more}/>");
+    let amount = "<xs:element name=\"m\" default=\"EUR\" minOccurs=\"0\"><xs:complexType><xs:simpleContent><xs:extension base=\"xs:string\">\
+        <xs:attribute name=\"k\" type=\"xs:string\" default=\"v\"/></xs:extension></xs:simpleContent></xs:complexType></xs:element>";
+    let members =
+        [element("s", "default=\"NEW\""), element("f", "fixed=\"X\""), element("t", ""), amount.to_owned()].concat();
+    let schema = format!(
+        "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\"><xs:element name=\"doc\"><xs:complexType><xs:sequence>{members}</xs:sequence></xs:complexType></xs:element></xs:schema>"
+    );
+    world
+        .write("o.xsd", schema)
+        .write("in.shape", "in\n  s? text(9)\n  f? text(9)\n  t? text(9)\n  m? text(9)\n  k? text(9)\n")
+        .write("o.qmap", "source \"in.shape\"\ntarget o \"o.xsd\"\ns = s\nf = f\nt = t\nm.'$text' = m\nm.'@k' = k\n");
+    for (document, written) in [
+        (r#"{"s":"a","t":"","m":"b","k":""}"#, Ok(r#"<s>a</s><t></t><m k="">b</m>"#)),
+        (r#"{"t":"c"}"#, Ok("<t>c</t>")),
+        (r#"{"s":""}"#, Err("s")),
+        (r#"{"f":""}"#, Err("f")),
+        (r#"{"m":"","k":"1"}"#, Err("m.$text")),
+    ] {
+        let ran = world.run_with("translate - -m o.qmap --quiet", document.as_bytes());
+        match written {
+            Ok(written) => {
+                assert!(ran.code(0).out().contains(&format!(">{written}</doc>")), "{document}: {}", ran.out())
+            }
+            Err(path) => {
+                let (out, error) = (ran.out(), ran.code(1).err());
+                assert!(error.contains("error[XML-038]") && error.contains(&format!(", {path}\n")), "{error}");
+                assert!(!out.contains("<doc"), "{document}: {out}");
+            }
+        }
+    }
+}

@@ -177,6 +177,10 @@ impl Layout {
     /// does not matter. The result is empty if no field has the name.
     #[must_use]
     pub fn named(&self, name: &str) -> Vec<FieldIndex> {
+        // Names of layout files may have small letters.
+        if let [exact] = self.names.with_path(self, &name.trim().replace('_', "-")) {
+            return vec![*exact];
+        }
         let parts = parts(name);
         let Some(last) = parts.last() else { return Vec::new() };
         // A whole path is a name of its own, even if it is also the tail of others.

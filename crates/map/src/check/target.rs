@@ -14,6 +14,9 @@ use crate::syntax::name::{is_nameable, quoted_path};
 use crate::syntax::text::Span;
 use crate::value::Val;
 
+/// Digits that `fit` takes at most.
+const FIT_MAX: u16 = 38;
+
 /// Names that a finding about several fields lists.
 const NAMES_SHOWN: usize = 6;
 
@@ -419,6 +422,9 @@ impl Lower<'_> {
     ) -> Option<()> {
         let (digits, scale, signed) = bound;
         let whole = u16::try_from((i32::from(digits) - i32::from(scale)).max(0)).unwrap_or(0);
+        // A negative scale is a number of zeros before the point, which `fit` counts as digits.
+        let fitted = if scale < 0 { whole } else { digits };
+        let fit = (fitted <= FIT_MAX).then(|| format!("fit(…, {fitted}, {})", scale.max(0)));
         if let Some(found) = own.whole
             && found > whole
         {
@@ -431,29 +437,37 @@ impl Lower<'_> {
                 return None;
             }
             if constant.is_none() {
-                self.warning(codes::DIGITS_LOST, span, message).hint = Some(format!(
-                    "declare that it fits: fit(…, {digits}, {}); a larger number is then a finding of the run",
-                    scale.max(0)
-                ));
+                let hint = fit
+                    .as_ref()
+                    .map(|fit| format!("declare that it fits: {fit}; a larger number is then a finding of the run"));
+                self.warning(codes::DIGITS_LOST, span, message).hint = hint;
             }
         }
         if let (None, Some(found)) = (own.whole, own.sum_of) {
-            let hint = format!(
-                "declare that it fits: fit(…, {digits}, {}); as it is, a larger number is a finding of the run",
-                scale.max(0)
-            );
+            let hint = fit
+                .as_ref()
+                .map(|fit| format!("declare that it fits: {fit}; as it is, a larger number is a finding of the run"));
             let (severity, why) = if found > whole {
                 (Severity::Warning, format!("each value of this sum up to {found}"))
             } else {
                 (Severity::Note, "nothing bounds the number of values in this sum".to_owned())
             };
             let message = format!("`{path}` has {whole} digits before the point, and {why}");
-            self.finding(severity, codes::DIGITS_LOST, span, message).hint = Some(hint);
+            self.finding(severity, codes::DIGITS_LOST, span, message).hint = hint;
+        }
+        let wide = scale.max(0);
+        // Whether another value is a multiple of a power of ten is known in the run only.
+        if let (..0, Some(Val::Num(n, 0)), Some(unit)) =
+            (scale, constant, 10_i128.checked_pow(scale.unsigned_abs().into()))
+            && n % unit != 0
+        {
+            let message = format!("`{path}` holds only multiples of {unit}, and this is another number");
+            self.error(codes::DECIMALS_LOST, span, message).hint = Some("correct the number".to_owned());
+            return None;
         }
         if let Some(found) = own.scale
-            && found > scale
+            && found > wide
         {
-            let wide = scale.max(0);
             let message = format!(
                 "`{path}` has {wide} decimals, and this {}{found}",
                 if constant.is_some() { "" } else { "up to " }

@@ -16,6 +16,8 @@ pub(super) struct Target {
     open: Vec<Open>,
     /// Number of open nodes, from the outermost, that were sent to the sink.
     sent: usize,
+    /// Empty lists whose parents were not sent yet, outermost first.
+    empty: Vec<EmptyList>,
     /// Values of `LIST = [value, …]` that are absent, since the last one that is present.
     gap: Vec<(Option<ExprId>, u32)>,
     /// Their target.
@@ -35,6 +37,17 @@ struct Open {
     more: u32,
     /// Occurrences of a list.
     count: u32,
+    /// True for a list that appears with its parent even if it is empty.
+    is_kept: bool,
+}
+
+/// A list without occurrences whose source list is present.
+#[derive(Clone, Copy, Debug)]
+struct EmptyList {
+    /// Number of nodes that are open around it.
+    depth: usize,
+    output: u16,
+    node: NodeId,
 }
 
 impl Open {
@@ -56,6 +69,7 @@ impl Target {
 
     pub(super) fn clear(&mut self) {
         self.open.clear();
+        self.empty.clear();
         self.gap.clear();
         self.sent = 0;
     }
@@ -66,7 +80,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         match op {
             Op::Open { what, output, node } => {
                 let output = if what == Opening::Document { output } else { self.output() };
-                self.target.open.push(Open { what, output, node, set: 0, more: 0, count: 0 });
+                self.target.open.push(Open { what, output, node, set: 0, more: 0, count: 0, is_kept: false });
                 // A mandatory group is sent even if nothing in it has a value.
                 if what == Opening::Group
                     && self.target.sent + 1 == self.target.open.len()
@@ -191,6 +205,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 
     fn send_open(&mut self) {
+        let mut empty = 0;
         while self.target.sent < self.target.open.len() {
             let at = self.target.sent;
             let Open { what, output, node, .. } = self.target.open[at];
@@ -208,7 +223,14 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     self.count_occurrence(at, output, node);
                 }
             }
+            while let Some(list) = self.target.empty.get(empty).copied().filter(|list| list.depth == at + 1) {
+                empty += 1;
+                self.target.open[at].stands(self.plan.outputs[usize::from(list.output)].mandatory[list.node.index()]);
+                self.event(list.output, Event::OpenList(list.node));
+                self.event(list.output, Event::CloseList(list.node));
+            }
         }
+        self.target.empty.clear();
     }
 
     /// Counts an occurrence of the list that is open around position `at`.
@@ -234,7 +256,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         let Some(open) = self.target.open.pop() else { return };
         if self.target.sent <= self.target.open.len() {
-            return;
+            return self.close_unsent(open);
         }
         self.target.sent = self.target.open.len();
         let plan = &self.plan.outputs[usize::from(open.output)];
@@ -253,6 +275,17 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
             }
             Opening::Document => self.end_document(open.output),
+        }
+    }
+
+    /// Closes a node that was not sent. An empty list may still appear with its parent; without the parent, what it holds is void.
+    fn close_unsent(&mut self, open: Open) {
+        let depth = self.target.open.len();
+        if open.is_kept {
+            self.target.empty.push(EmptyList { depth, output: open.output, node: open.node });
+        }
+        while self.target.empty.last().is_some_and(|list| list.depth > depth) {
+            self.target.empty.pop();
         }
     }
 
@@ -547,14 +580,18 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 
     /// Sends an open target list, even an empty one, if its source list is present, unless it would be the only content of its parent or must not
-    /// be empty.
+    /// be empty. If its parent has no content yet, the list appears when the parent does.
     pub(super) fn send_list(&mut self) {
-        let Some(open) = self.target.open.last() else { return };
-        if open.what == Opening::List && self.target.sent + 1 == self.target.open.len() {
-            let node = self.plan.outputs[usize::from(open.output)].shape.node(open.node);
-            let list_min = self.plan.outputs[usize::from(open.output)].list_min[open.node.index()];
-            if matches!(node.occurs, Occurs::Many { min: 0, .. }) && list_min == 0 {
+        let (sent, depth) = (self.target.sent, self.target.open.len());
+        let Some(open) = self.target.open.last_mut() else { return };
+        if open.what == Opening::List && sent < depth {
+            let plan = &self.plan.outputs[usize::from(open.output)];
+            let may_be_empty = matches!(plan.shape.node(open.node).occurs, Occurs::Many { min: 0, .. })
+                && plan.list_min[open.node.index()] == 0;
+            if may_be_empty && sent + 1 == depth {
                 self.send();
+            } else {
+                open.is_kept = may_be_empty;
             }
         }
     }

@@ -141,6 +141,14 @@ impl RunFault {
                 format!("the number has {found} digits before the point, and {whole} fit"),
                 hint("a wider target, or a smaller number, is needed; digits are never cut"),
             ),
+            What::Decimals { scale: zeros @ ..0, .. } => {
+                let unit = format!("1{}", "0".repeat(zeros.unsigned_abs().into()));
+                (
+                    codes::VALUE_DECIMALS,
+                    format!("the number is not a multiple of {unit}, and the target holds only such numbers"),
+                    Some(format!("if its last digits may go, write round(… / {unit}, 0) * {unit}")),
+                )
+            }
             What::Decimals { scale, found } => (
                 codes::VALUE_DECIMALS,
                 format!("the number has {found} decimals, and the target holds {}", (*scale).max(0)),

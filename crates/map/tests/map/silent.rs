@@ -476,3 +476,65 @@ fn words_of_the_language_may_begin_an_assignment() {
     let said = case.findings("error \"e\" code 5\n");
     assert!(said.contains("a code of your own, in double quotes"), "{said}");
 }
+
+/// An empty list was lost if it came before the first value of its optional group, although the group appeared.
+#[test]
+fn an_empty_list_appears_with_its_group() {
+    const SHAPE: &str = "s\n  c?\n    a*\n      x text(3)\n    t* text(3)\n    d?\n      e* text(3)\n      f? text(3)\n    b? text(3)\n    z* text(3)\n";
+    let map = "for c.a make c.a { x = x }\nfor c.t make c.t = it\nfor c.d.e make c.d.e = it\nc.d.f = c.d.f\nc.b = c.b\nfor c.z make c.z = it\n";
+    for order in [SourceOrder::AsShape, SourceOrder::Any] {
+        let case = Case { order, ..Case::new(SHAPE, SHAPE) };
+        for (document, expected) in [
+            (r#"{"c":{"a":[],"t":[],"b":"x"}}"#, r#"{"c":{"a":[],"t":[],"b":"x"}}"#),
+            (r#"{"c":{"a":[],"t":["1"]}}"#, r#"{"c":{"a":[],"t":["1"]}}"#),
+            (r#"{"c":{"b":"x","z":[]}}"#, r#"{"c":{"b":"x","z":[]}}"#),
+            (r#"{"c":{"a":[],"d":{"e":[],"f":"y"},"z":[]}}"#, r#"{"c":{"a":[],"d":{"e":[],"f":"y"},"z":[]}}"#),
+            // An empty list makes no group appear.
+            (r#"{"c":{"a":[],"d":{"e":[]},"z":[]}}"#, "{}"),
+            (r#"{"c":{"t":[],"d":{"e":[]},"b":"x"}}"#, r#"{"c":{"t":[],"b":"x"}}"#),
+            (r#"{"c":{"b":"x"}}"#, r#"{"c":{"b":"x"}}"#),
+        ] {
+            assert_eq!(case.run(map, &[document]).trim_end(), expected, "{order:?}: {document}");
+        }
+        let both = case.run(map, &[r#"{"c":{"a":[]}}"#, r#"{"c":{"b":"x"}}"#]);
+        assert_eq!(both.trim_end(), "{}\n{\"c\":{\"b\":\"x\"}}", "{order:?}");
+    }
+}
+
+/// The finding of a number with digits that a target of a negative scale lacks said that 0 decimals do not fit in 0 decimals, and the advice to declare
+/// that a number fits refused numbers that fit.
+#[test]
+fn advice_for_a_negative_scale_works() {
+    let mut builder = quayline_core::Shape::builder("t");
+    let scalar = quayline_core::Scalar::Decimal { digits: 3, scale: -2, signed: true };
+    let n = builder.scalar("n", scalar, quayline_core::Occurs::Once);
+    let target = builder.finish();
+    let source = shape("s\n  n decimal(9)\n");
+    let run = |map: &str, value: i64| {
+        let spec = quayline_map::MapSpec::parse("t.qmap", map);
+        let output = quayline_map::Output { name: "out", shape: &target, absent: quayline_map::Absent::Refused };
+        let options = quayline_map::Options { order: SourceOrder::AsShape };
+        let compiled = quayline_map::compile(&spec, &source, &[output], options, &crate::support::files())
+            .unwrap_or_else(|findings| panic!("{findings}"));
+        let mut mapper = Mapper::new(&compiled.plan, One(crate::support::Writer::new(&target)), World::default());
+        mapper.enter(NodeId::ROOT);
+        mapper.value(n, Value::Int(value, 0));
+        mapper.leave(NodeId::ROOT);
+        let outcome = mapper.outcome();
+        let found = compiled.findings.iter().chain(&outcome.findings).map(ToString::to_string);
+        let found = found.collect::<Vec<_>>().join("\n");
+        (found, mapper.into_parts().0.0.text())
+    };
+    let (found, _) = run("n = n\n", 150);
+    for part in [
+        "declare that it fits: fit(…, 5, 0)",
+        "error[MAP-203]: the number is not a multiple of 100, and the target holds only such numbers",
+        "write round(… / 100, 0) * 100",
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    assert_eq!(run("n = fit(n, 5, 0)\n", 99_900), (String::new(), "{\"n\":99900}\n".to_owned()));
+    let (found, written) = run("n = round(n / 100, 0) * 100\n", 150);
+    assert!(!found.contains("error") && written == "{\"n\":200}\n", "{found}{written}");
+    assert_eq!(run("n = 99900\n", 1), (String::new(), "{\"n\":99900}\n".to_owned()));
+}

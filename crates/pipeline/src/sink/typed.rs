@@ -153,7 +153,7 @@ impl<'s> TypedEncoder<'s> {
                 self.records[index].body = start..self.bodies.len();
             }
             Err(faults) => {
-                let name = &plan.shape().node(NodeId::ROOT).name;
+                let name = self.types.name(of_type);
                 for mut finding in findings(&faults, plan) {
                     finding.place.path = finding.place.path.map(|path| format!("{name}: {path}"));
                     self.findings.push(finding);
@@ -175,15 +175,21 @@ impl<'s> TypedEncoder<'s> {
 /// Creates the finding for a record whose bytes identify another type than its document.
 #[cold]
 fn other_type(types: &RecordTypes, of_type: usize, read_as: Found) -> Finding {
-    let name = |index: usize| types.plan(index).map_or("another", |plan| &plan.shape().node(NodeId::ROOT).name);
     let other = match read_as {
-        Found::Type(index) => format!("would be read as {}", name(index)),
+        Found::Type(index) => format!("would be read as {}", types.name(index)),
         Found::Skip | Found::SkipUnknown => "would be left out when it is read".to_owned(),
         Found::Unknown => "would be of no known type".to_owned(),
     };
-    let own = name(of_type);
-    let message = format!("the field that says the type contradicts {own}: the record {other}");
-    let hint = "leave the field out of the document: it is set from the type";
+    let own = types.name(of_type);
+    let is_set = types.sets_type(of_type);
+    let what =
+        if is_set { "the field that says the type contradicts" } else { "the bytes that say the type contradict" };
+    let message = format!("{what} {own}: the record {other}");
+    let hint = match types.discriminator(of_type) {
+        _ if is_set => "leave the field out of the document: it is set from the type".to_owned(),
+        Some(bytes) => format!("set the fields of these bytes: {bytes}"),
+        None => "set the fields that say the type to a value that no other type has".to_owned(),
+    };
     Finding::error(codes::OTHER_TYPE, Fault::Sender, message)
         .at(Place { path: Some(own.to_owned()), ..Place::default() })
         .hint(hint)

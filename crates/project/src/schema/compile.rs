@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use quayline_charset::Charset;
-use quayline_cobol::layout::{FieldIndex, Layout};
+use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout};
 use quayline_cobol::{FieldRule, Interface, Policies, RecordPlan};
 use quayline_core::{DistinctFindings, Fault, Finding, Findings, NodeId, NodeKind, Occurs, Place, Shape, ShapeBuilder};
 use quayline_frame::Edges;
@@ -48,6 +48,8 @@ struct DraftRecord {
     plan: RecordPlan,
     name: String,
     parent: Option<usize>,
+    /// True if the type sets its discriminator.
+    is_set: bool,
 }
 
 impl Compiler<'_> {
@@ -92,6 +94,8 @@ impl Compiler<'_> {
             tests: draft.tests,
             kind: draft.record.map_or(TypeKind::Skip, |r| TypeKind::Record {
                 plan: r.plan,
+                name: r.name,
+                is_set: r.is_set,
                 group,
                 parent: r.parent,
                 children,
@@ -160,11 +164,12 @@ impl Compiler<'_> {
         }
         // Types are wrapped by their own names.
         interface.wrapper = None;
-        self.default_value(by, of_type, layout, &mut interface);
+        let is_set = default_value(by, of_type, layout, &mut interface);
         let style = interface.key_style;
         let plan = self.plan(layout, interface)?;
         let name = rename.clone().unwrap_or_else(|| style.key(view.as_deref().unwrap_or(record)));
-        Some(Draft { tests: test.into_iter().collect(), record: Some(DraftRecord { plan, name, parent: *parent }) })
+        let record = DraftRecord { plan, name, parent: *parent, is_set };
+        Some(Draft { tests: test.into_iter().collect(), record: Some(record) })
     }
 
     /// Creates the test of a type's discriminator. A skipped type has no layout, so its field is looked up in all layouts.
@@ -229,17 +234,6 @@ impl Compiler<'_> {
         let place = if of_type.by.is_some() { None } else { self.file.place_of(name).cloned() };
         let place = place.unwrap_or_else(|| of_type.place.clone());
         self.find(Finding::error(codes::CHOOSER, Fault::Config, message).at(place).hint(hint));
-    }
-
-    /// Makes the discriminator optional in documents: the document's type determines it. Encoding writes its first value.
-    fn default_value(&self, by: Option<&ChooseBy>, of_type: &RecordType, layout: &Layout, interface: &mut Interface) {
-        let (Some(ChooseBy::Field(name)), Some(value)) = (by, of_type.values.first()) else { return };
-        let [index] = layout.named(name)[..] else { return };
-        let has_default = |rule: &FieldRule| rule.default.is_some() && layout.named(&rule.field).contains(&index);
-        if !interface.fields.iter().any(has_default) {
-            let rule = FieldRule { field: layout.path(index), default: Some(value.clone()), ..FieldRule::default() };
-            interface.fields.push(rule);
-        }
     }
 
     /// Returns the rules of the file that name an item of this layout.
@@ -408,6 +402,46 @@ impl Composer<'_> {
 fn children_of(drafts: &[Draft], parent: Option<usize>) -> Vec<usize> {
     let child = |d: &Draft| d.record.as_ref().is_some_and(|r| r.parent == parent);
     (0..drafts.len()).filter(|i| child(&drafts[*i])).collect()
+}
+
+/// Makes the discriminator optional in documents: the document's type determines it. Encoding writes its first value.
+///
+/// Returns false if no one field is the discriminator, so that documents must give its bytes.
+fn default_value(by: Option<&ChooseBy>, of_type: &RecordType, layout: &Layout, interface: &mut Interface) -> bool {
+    let (Some(by), Some(value)) = (by, of_type.values.first()) else { return false };
+    let index = match by {
+        ChooseBy::Field(name) => match layout.named(name)[..] {
+            [index] => index,
+            _ => return false,
+        },
+        ChooseBy::Bytes { offset, length } => match text_at(layout, *offset, *length) {
+            Some(index) => index,
+            None => return false,
+        },
+    };
+    let has_default = |rule: &FieldRule| rule.default.is_some() && layout.named(&rule.field).contains(&index);
+    if !interface.fields.iter().any(has_default) {
+        let rule = FieldRule { field: layout.path(index), default: Some(value.clone()), ..FieldRule::default() };
+        interface.fields.push(rule);
+    }
+    true
+}
+
+/// Returns the one text field of exactly these bytes. A rule must be able to name it, and its place must be the same in all records.
+fn text_at(layout: &Layout, offset: usize, length: usize) -> Option<FieldIndex> {
+    let repeats = |index: FieldIndex| {
+        let mut around = core::iter::successors(Some(index), |at| layout.field(*at).parent);
+        around.any(|at| layout.field(at).occurs.is_some())
+    };
+    let is_it = |(index, field): &(FieldIndex, &Field)| {
+        let is_text = matches!(field.kind, FieldKind::Item(Encoding::Text { .. }));
+        is_text && (field.offset, field.size) == (offset, length) && !field.filler && !repeats(*index)
+    };
+    let mut found = layout.iter().filter(is_it).map(|(index, _)| index);
+    let (index, None) = (found.next()?, found.next()) else { return None };
+    let slides = layout.dialect.odo_slide
+        && layout.fields.iter().any(|f| f.offset < offset && f.occurs.is_some_and(|o| o.depending_on.is_some()));
+    (!slides && layout.named(&layout.path(index)) == [index]).then_some(index)
 }
 
 fn record_name(layout: &Layout) -> &str {

@@ -33,6 +33,10 @@ pub(crate) enum TypeKind {
     Skip,
     Record {
         plan: RecordPlan,
+        /// Name of the group.
+        name: String,
+        /// True if the type sets the field that says the type.
+        is_set: bool,
         /// The type's group in the shape of the documents: node `n` of the plan's own shape is node `group + n` there.
         group: NodeId,
         /// Index of the type it is nested in.
@@ -186,6 +190,32 @@ impl RecordTypes {
             TypeKind::Record { plan, .. } => Some(plan),
             TypeKind::Skip => None,
         }
+    }
+
+    /// Returns the name of a type's group in the documents; empty for a skipped type.
+    #[must_use]
+    pub fn name(&self, index: usize) -> &str {
+        match &self.types[index].kind {
+            TypeKind::Record { name, .. } => name,
+            TypeKind::Skip => "",
+        }
+    }
+
+    /// Returns true if a document need not give the field that says the type.
+    #[must_use]
+    pub fn sets_type(&self, index: usize) -> bool {
+        matches!(&self.types[index].kind, TypeKind::Record { is_set: true, .. })
+    }
+
+    /// Describes the bytes that say a type, and their values; `None` for a type that holds what no other type does.
+    #[must_use]
+    pub fn discriminator(&self, index: usize) -> Option<String> {
+        let test = self.types[index].tests.first()?;
+        let (offset, length) = test.place();
+        let values: Vec<String> = test.written().iter().map(|value| format!("`{value}`")).collect();
+        let bytes = if length == 1 { "the byte".to_owned() } else { format!("the {length} bytes") };
+        let more = if self.types[index].tests.len() > 1 { ", …" } else { "" };
+        Some(format!("{bytes} from byte {offset} on must be {}{more}", values.join(" or ")))
     }
 
     /// Iterates over the descriptions of all types that are not skipped.

@@ -19,7 +19,7 @@
 
 pub(crate) mod codes;
 mod guide;
-mod json_schema;
+pub(crate) mod json_schema;
 mod layout;
 mod notes;
 mod outline;
@@ -27,7 +27,7 @@ mod records;
 mod reference;
 mod shape_file;
 pub(crate) mod source_file;
-mod xsd;
+pub(crate) mod xsd;
 
 pub use layout::LAYOUT_KEYS;
 pub use outline::{outline_of, parse_outline};

@@ -1,6 +1,6 @@
 //! A file that describes a shape: its text, and places in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place, system_error_text};
@@ -46,4 +46,9 @@ impl SourceFile {
     pub(crate) fn warning(&self, code: Code, at: usize, message: impl Into<String>) -> Finding {
         Finding::warning(code, Fault::Config, message).at(self.text.place(&(at..at + 1)))
     }
+}
+
+/// Returns one path for all spellings of a file's path, such as `a.xsd` and `sub/../a.xsd`. A file that does not exist keeps its spelling.
+pub(crate) fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

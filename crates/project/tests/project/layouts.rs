@@ -330,3 +330,31 @@ fn maps_are_checked_by_dates_of_their_target() {
     assert_eq!(warnings("format(date(day, \"CCYYMMDD\"), \"DD.MM.YYYY\")"), ["MAP-066"]);
     assert_eq!(warnings("\"2026-02-29\""), ["MAP-066"]);
 }
+
+/// The name of a record in a layout had no effect if its interface file has [records].
+#[test]
+fn the_name_of_a_record_and_types_of_records_exclude_each_other() {
+    let layout = "layout = \"record\"\ncopybook = \"orders.cpy\"\ninterface = \"types.toml\"\nencoding = \"ascii\"\nframing = \"lines\"\n";
+    let named = format!("{layout}record-name = \"ORDER-REC\"\n");
+    let types = "[records]\nby = { offset = 0, length = 1 }\n[[records.type]]\nrecord = \"LINE-REC\"\nvalue = \"L\"\n";
+    let shown = |reference: &str, layout: &str| {
+        load(reference, &[("a.toml", layout), ("orders.cpy", COPYBOOK), ("types.toml", types)])
+    };
+    assert!(shown("a.toml", layout).contains("ITEM text(5)"), "{}", shown("a.toml", layout));
+    expect![[r##"
+        Error SHP-009 a.toml:3:13: `record-name` names the record ORDER-REC, and [records] of the interface file names all records (leave out the name of the record, or name an interface file without [records])
+        Error SHP-009 a.toml:3:13: `#ORDER-REC` names a record, and [records] of the interface file names all records (leave out the name of the record, or name an interface file without [records])
+    "##]]
+    .assert_eq(&format!("{}{}", shown("a.toml", &named), shown("a.toml#ORDER-REC", layout)));
+}
+
+/// A finding about the copybook that Quayline makes from a fixed layout had a line of the copybook as its place in the layout.
+#[test]
+fn findings_of_fixed_fields_are_in_the_layout() {
+    check(
+        "layout = \"fixed\"\nencoding = \"ascii\"\n[[field]]\nname = \"a\"\nlength = 1\n[[field]]\nname = \"big\"\nlength = 99999999\nstart = 9\n",
+        expect![[r#"
+            Error COB-042 orders.toml:7:8: the picture has more than 16777216 character positions (check the repeat count, or allow more with `--limit record-bytes=N`)
+        "#]],
+    );
+}

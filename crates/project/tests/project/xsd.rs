@@ -432,3 +432,79 @@ fn the_length_of_a_text_is_only_its_maximum() {
         "#]],
     );
 }
+
+/// Schemas that include each other across folders were more and more schemas: `sub/../a.xsd`, `sub/../sub/b.xsd` and so on.
+#[test]
+fn schemas_in_several_folders_include_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("sub")).expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    let schema = |name: &str, body: &str| {
+        write(name, &format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{body}</xs:schema>"));
+    };
+    schema(
+        "a.xsd",
+        r#"<xs:include schemaLocation="sub/b.xsd"/><xs:element name="o" type="B"/><xs:simpleType name="A"><xs:restriction base="xs:string"/></xs:simpleType>"#,
+    );
+    schema(
+        "sub/b.xsd",
+        r#"<xs:include schemaLocation="../a.xsd"/><xs:complexType name="B"><xs:sequence><xs:element name="x" type="A"/></xs:sequence></xs:complexType>"#,
+    );
+    let shape = |name: &str| {
+        let loaded = quayline_project::ShapeFile::load(folder.path(), name, &quayline_project::ShapeOptions::default());
+        let loaded = loaded.unwrap_or_else(|findings| panic!("{findings}"));
+        (quayline_project::outline_of(loaded.shape()), loaded.files().len())
+    };
+    assert_eq!(shape("a.xsd"), ("o\n  x text\n".to_owned(), 2));
+    write("a.json", r#"{"type":"object","properties":{"b":{"$ref":"sub/b.json"}},"$defs":{"T":{"type":"string"}}}"#);
+    write("sub/b.json", r#"{"type":"object","properties":{"t":{"$ref":"../a.json#/$defs/T"}}}"#);
+    assert_eq!(shape("a.json"), ("a\n  b?\n    t? text\n".to_owned(), 2));
+}
+
+/// Decimals of a number took the places of its digits before the point.
+#[test]
+fn more_decimals_leave_the_digits_before_the_point() {
+    let number = |facets: &str| {
+        let facet = |facet: &str| {
+            let (name, value) = facet.split_once('=').expect("a value");
+            format!("<xs:{name} value=\"{value}\"/>")
+        };
+        let facets: String = facets.split_whitespace().map(facet).collect();
+        let of_type =
+            format!("<xs:simpleType><xs:restriction base=\"xs:decimal\">{facets}</xs:restriction></xs:simpleType>");
+        let body = format!(
+            "<xs:element name=\"o\"><xs:complexType><xs:sequence><xs:element name=\"n\">{of_type}</xs:element></xs:sequence></xs:complexType></xs:element>"
+        );
+        let schema = format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{body}</xs:schema>");
+        let shown = load("o.xsd", &[("o.xsd", &schema)]);
+        shown.lines().nth(1).expect("a field").trim().to_owned()
+    };
+    for (facets, expected) in [
+        ("fractionDigits=2", "n decimal(26,2)"),
+        ("fractionDigits=12", "n decimal(36,12)"),
+        ("fractionDigits=13", "n decimal(37,13)"),
+        ("fractionDigits=14", "n decimal(38,14)"),
+        ("fractionDigits=20", "n decimal(38,14)"),
+        ("totalDigits=11 fractionDigits=2", "n decimal(13,2)"),
+        ("totalDigits=30 fractionDigits=20", "n decimal(38,14)"),
+        ("totalDigits=20 fractionDigits=20", "n decimal(38,18)"),
+        ("fractionDigits=3 minInclusive=-10 maxInclusive=10", "n decimal(5,3)"),
+    ] {
+        assert_eq!(number(facets), expected, "{facets}");
+    }
+}
+
+/// A restriction that prohibits an attribute by reference left the attribute in.
+#[test]
+fn an_attribute_that_is_prohibited_by_reference_is_left_out() {
+    let body = r#"<xs:attribute name="g" type="xs:string"/><xs:attribute name="h" type="xs:string"/>
+<xs:element name="o"><xs:complexType><xs:complexContent><xs:restriction base="B"><xs:attribute ref="g" use="prohibited"/></xs:restriction></xs:complexContent></xs:complexType></xs:element>
+<xs:complexType name="B"><xs:attribute ref="g"/><xs:attribute ref="h"/></xs:complexType>"#;
+    check(
+        body,
+        expect![[r#"
+            o
+              @h? text
+        "#]],
+    );
+}

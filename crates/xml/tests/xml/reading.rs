@@ -1,7 +1,7 @@
 //! Reading elements, and documents that are refused.
 
 use expect_test::{Expect, expect};
-use quayline_core::Limits;
+use quayline_core::{Limits, Occurs, Scalar, Shape};
 use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
 
 use crate::documents::{Events, shape};
@@ -875,4 +875,33 @@ fn many_attributes_with_prefixes_take_a_time_that_grows_with_their_number() {
     let faults = reader.record(record, &mut events).unwrap_err();
     assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
     assert!(faults.to_string().contains("the attribute p0:seq is not known here"), "{faults}");
+}
+
+/// A null element with a text of its own and elements was read with its elements, and the null was lost.
+#[test]
+fn a_null_element_with_mixed_content_has_a_null_text_and_no_elements() {
+    let text = || Scalar::Text { chars_max: None };
+    let mut b = Shape::builder("R");
+    b.open("p", Occurs::Optional);
+    b.scalar("@k", text(), Occurs::Optional);
+    b.scalar("b", text(), Occurs::Optional);
+    b.scalar("$text", text(), Occurs::Optional);
+    b.close();
+    let style = XmlStyle { root: None, record: "R".into(), ..XmlStyle::default() };
+    let mut reader = XmlReader::new(&b.finish(), &style, &Limits::default()).unwrap();
+    let mut read = |content: &str| {
+        let raw = format!("<R>{content}</R>");
+        let mut events = Events::default();
+        let record = RawRecord { raw: raw.as_bytes(), at: TextPosition::START };
+        match reader.record(record, &mut events) {
+            Ok(()) => events.text.split_whitespace().collect::<Vec<_>>().join(" "),
+            Err(faults) => faults.faults.iter().map(|fault| format!("{} {}", fault.code(), fault.path)).collect(),
+        }
+    };
+    assert_eq!(read("<p xsi:nil='true'/>"), "0 { 1 { 4 null } }");
+    assert_eq!(read("<p xsi:nil='true' k='1'>\n</p>"), "0 { 1 { 2 \"1\" 4 null } }");
+    assert_eq!(read("<p xsi:nil='true' k='1'><b>1</b></p>"), "XML-027 p");
+    assert_eq!(read("<p xsi:nil='true'><b/></p>"), "XML-027 p");
+    assert_eq!(read("<p xsi:nil='true'>x</p>"), "XML-027 p.$text");
+    assert_eq!(read("<p xsi:nil='false'><b>1</b></p>"), "0 { 1 { 3 \"1\" } }");
 }

@@ -8,7 +8,9 @@ mod types;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{Definition, Finding, Findings, NodeLimits, Occurs, Scalar, Shape, ShapeBuilder, SourceLimits};
+use quayline_core::{
+    Definition, DistinctFindings, Finding, Findings, NodeLimits, Occurs, Scalar, Shape, ShapeBuilder, SourceLimits,
+};
 
 use crate::Schema;
 use crate::shape::codes;
@@ -59,6 +61,24 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         findings,
         files: documents.files(),
     })
+}
+
+/// Reads each definition of a schema that has nothing else, and returns what is found; `None` for other schemas.
+///
+/// # Errors
+/// The schema or one that it refers to cannot be read.
+pub(crate) fn definitions(path: &Path) -> Result<Option<Vec<Finding>>, Findings> {
+    let documents = Documents::new(path, SourceFile::read(path)?)?;
+    let Some(names) = Reader::new(&documents).definitions() else { return Ok(None) };
+    let mut findings = DistinctFindings::default();
+    for name in names.iter().filter(|name| !name.starts_with('/')) {
+        let mut reader = Reader::new(&documents);
+        if let Some(model) = reader.root(Some(name)) {
+            reader.check_required(&model);
+        }
+        reader.findings().into_iter().for_each(|finding| findings.push(finding));
+    }
+    Ok(Some(findings.into_vec()))
 }
 
 struct Builder<'f> {

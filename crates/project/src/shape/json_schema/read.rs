@@ -12,7 +12,7 @@ use super::tree::{DOUBLED, Json, JsonKind};
 use super::types::{is_decimal, narrower, number_of, text_of, types_of, wider};
 use crate::shape::codes;
 use crate::shape::notes::{Notes, Unchecked};
-use crate::shape::source_file::SourceFile;
+use crate::shape::source_file::{SourceFile, real_path};
 
 /// References and schemas inside each other.
 const DEPTH_MAX: usize = 64;
@@ -64,6 +64,8 @@ pub(crate) struct Documents {
 
 struct Document {
     path: PathBuf,
+    /// The path in the form in which each file has one.
+    real: PathBuf,
     file: SourceFile,
     root: Json,
 }
@@ -86,7 +88,8 @@ impl Documents {
     }
 
     fn open(&self, path: &Path) -> Result<usize, Findings> {
-        if let Some(known) = self.files.borrow().iter().position(|document| document.path == path) {
+        let real = real_path(path);
+        if let Some(known) = self.files.borrow().iter().position(|document| document.real == real) {
             return Ok(known);
         }
         let document = parse(path, SourceFile::read(path)?)?;
@@ -104,7 +107,7 @@ fn parse(path: &Path, file: SourceFile) -> Result<Document, Findings> {
         let hint = if what == DOUBLED { "programs differ in which they use: keep one" } else { "the file is not JSON" };
         file.error(codes::SYNTAX, at, what).hint(hint)
     })?;
-    Ok(Document { path: path.to_owned(), file, root })
+    Ok(Document { path: path.to_owned(), real: real_path(path), file, root })
 }
 
 /// Reads schemas.
@@ -118,6 +121,9 @@ pub(crate) struct Reader<'d> {
     /// Schemas that were read, each as often as something refers to it.
     count: usize,
 }
+
+/// Keywords whose members are definitions.
+const TABLES: [&str; 2] = ["$defs", "definitions"];
 
 /// Supported keywords, including those that have no effect on the structure of documents.
 const KNOWN: &[&str] = &[
@@ -208,22 +214,32 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns the schema of the documents: the file's root, or one of its definitions.
+    /// Returns the names of the definitions of a schema that has nothing else; `None` for other schemas.
+    pub(crate) fn definitions(&self) -> Option<Vec<String>> {
+        const ASIDE: [&str; 7] = ["$schema", "$id", "id", "$comment", "$vocabulary", "title", "description"];
+        let document = self.documents.get(0);
+        let (tables, others): (Vec<&(String, Json)>, Vec<_>) =
+            document.root.members().iter().partition(|(name, _)| TABLES.contains(&name.as_str()));
+        let is_alone = others.iter().all(|(name, _)| ASIDE.contains(&name.as_str()));
+        let names = tables.iter().flat_map(|(_, table)| table.members()).map(|(name, _)| name.clone());
+        (is_alone && !tables.is_empty()).then(|| names.collect())
+    }
+
     pub(crate) fn root(&mut self, part: Option<&str>) -> Option<Model> {
         let document = self.documents.get(0);
         let Some(part) = part else {
             self.open.push((0, String::new()));
             return self.schema(0, &document.root);
         };
-        let tables = ["$defs", "definitions"];
         let found = if part.starts_with('/') {
             pointed(&document.root, part)
         } else {
-            tables.iter().find_map(|table| document.root.get(table)?.get(part))
+            TABLES.iter().find_map(|table| document.root.get(table)?.get(part))
         };
         match found {
             Some(schema) => self.schema(0, schema),
             None => {
-                let known: Vec<&str> = tables
+                let known: Vec<&str> = TABLES
                     .iter()
                     .filter_map(|table| document.root.get(table))
                     .flat_map(|table| table.members().iter().map(|(name, _)| name.as_str()))

@@ -1,8 +1,9 @@
 //! Fixed fields: written as a copybook, since record files can do all that such files need.
 
 use core::fmt::Write as _;
+use core::ops::Range;
 
-use quayline_core::{Finding, Findings};
+use quayline_core::{Finding, Findings, Place};
 use toml::Spanned;
 
 use super::wire::{Field, Layout, Point, Record, Sign, TypeName};
@@ -13,15 +14,56 @@ pub(super) struct AsCopybook {
     pub(super) copybook: String,
     pub(super) interface: String,
     pub(super) names: Vec<String>,
+    /// For each line of the copybook, the bytes of the layout that it was made of.
+    lines: Vec<Range<usize>>,
+}
+
+impl AsCopybook {
+    /// Gives a finding about the copybook or the interface file the place in the layout, and a field its name there.
+    pub(super) fn in_layout(&self, mut finding: Finding, loader: &Loader<'_>) -> Finding {
+        let place = &finding.place;
+        let Some(at) = place.line.map(|line| line as usize - 1) else { return finding };
+        if place.file.as_deref() != Some(&*loader.file.text.name) {
+            return finding;
+        }
+        let is_line = |text: &str| text.lines().nth(at).map(str::trim) == place.line_text.as_deref().map(str::trim);
+        let span = self.lines.get(at).filter(|_| is_line(&self.copybook));
+        let path = place.path.clone();
+        finding.place = match span {
+            Some(span) => Place { path, ..loader.file.text.place(span) },
+            None => Place { path, file: place.file.clone(), ..Place::default() },
+        };
+        for (number, name) in (1..).zip(&self.names) {
+            finding.message = renamed(&finding.message, &format!("F{number}"), name);
+        }
+        finding
+    }
+}
+
+/// Replaces a word of a text.
+fn renamed(text: &str, word: &str, by: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, behind) = (&rest[..at], &rest[at + word.len()..]);
+        out.push_str(before);
+        let is_whole = !before.ends_with(is_part) && !behind.starts_with(is_part);
+        out.push_str(if is_whole { by } else { word });
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
 }
 
 pub(super) fn as_copybook(loader: &Loader<'_>, layout: &Layout) -> Result<AsCopybook, Findings> {
-    let mut writer = Writer { loader, copybook: String::new(), names: Vec::new(), findings: Vec::new() };
+    let mut writer =
+        Writer { loader, copybook: String::new(), names: Vec::new(), lines: Vec::new(), findings: Vec::new() };
     let mut records = String::new();
     match (layout.field.is_empty(), layout.record.is_empty()) {
         (false, true) => {
             let name = layout.name.clone().unwrap_or_else(|| loader.reference.stem());
-            writer.record(1, &layout.field);
+            writer.record(1, layout.layout.span(), &layout.field);
             if layout.key.is_some() {
                 let hint = "leave `key` out, or describe several by [[record]]";
                 writer.findings.push(loader.wrong(&layout.layout.span(), "one kind of record needs no key", hint));
@@ -40,20 +82,22 @@ pub(super) fn as_copybook(loader: &Loader<'_>, layout: &Layout) -> Result<AsCopy
     if !writer.findings.is_empty() {
         return Err(Findings(writer.findings));
     }
-    Ok(AsCopybook { copybook: writer.copybook, interface: records, names: writer.names })
+    let Writer { copybook, names, lines, .. } = writer;
+    Ok(AsCopybook { copybook, interface: records, names, lines })
 }
 
 struct Writer<'w> {
     loader: &'w Loader<'w>,
     copybook: String,
     names: Vec<String>,
+    lines: Vec<Range<usize>>,
     findings: Vec<Finding>,
 }
 
 impl Writer<'_> {
     /// Adds a record description, and the column of its fields.
-    fn record(&mut self, number: usize, fields: &[Spanned<Field>]) {
-        let _ = writeln!(self.copybook, "       01 R{number}.");
+    fn record(&mut self, number: usize, at: Range<usize>, fields: &[Spanned<Field>]) {
+        self.line(&format!("       01 R{number}."), at);
         let mut column = 1;
         let mut seen: Vec<&str> = Vec::new();
         for field in fields {
@@ -73,13 +117,19 @@ impl Writer<'_> {
                 continue;
             }
             if start > column {
-                let _ = writeln!(self.copybook, "           05 FILLER PIC X({}).", start - column);
+                self.line(&format!("           05 FILLER PIC X({}).", start - column), at.clone());
             }
             let Some((picture, length)) = self.picture(of) else { continue };
             self.names.push(name.to_owned());
-            let _ = writeln!(self.copybook, "           05 F{} PIC {picture}.", self.names.len());
+            self.line(&format!("           05 F{} PIC {picture}.", self.names.len()), at);
             column = start + length as usize;
         }
+    }
+
+    /// Writes a line of the copybook.
+    fn line(&mut self, line: &str, at: Range<usize>) {
+        let _ = writeln!(self.copybook, "{line}");
+        self.lines.push(at);
     }
 
     /// Returns the picture of a field and its number of bytes.
@@ -184,7 +234,7 @@ impl Writer<'_> {
 
     fn one_type(&mut self, number: usize, record: &Record, all: &[Spanned<Record>], rules: &mut String) {
         let (name, at) = text(&record.name);
-        self.record(number, &record.field);
+        self.record(number, at.clone(), &record.field);
         let values: Vec<String> = record.value.iter().chain(&record.values).map(|value| toml_text(value)).collect();
         if values.is_empty() || record.field.is_empty() {
             let message = format!("`{name}` has no {}", if values.is_empty() { "value" } else { "field" });

@@ -144,7 +144,7 @@ impl Loader<'_> {
         }
         let spec = RecordSpec {
             path: &self.reference.path,
-            text: written.copybook,
+            text: written.copybook.clone(),
             record: None,
             interface: InterfaceFile::parse(&self.file.text.name, &written.interface)?,
             dialect: Dialect::default(),
@@ -156,14 +156,23 @@ impl Loader<'_> {
                     .or_else(|| self.options.framing.clone())
                     .unwrap_or_else(|| "lines:strip-cr".to_owned()),
             ),
-            names: Some(written.names),
+            names: Some(written.names.clone()),
         };
         let mut options = self.options_with_policies(layout)?;
         if spec.framing.as_deref().is_some_and(|framing| framing.starts_with("lines")) {
             // Editors remove blanks at the end of a line.
             options.policies.short = options.policies.short.or(Some(quayline_cobol::ShortRecord::Null));
         }
-        spec.compile(&options, vec![self.reference.path.clone()])
+        let in_layout = |findings: Vec<Finding>| -> Vec<Finding> {
+            findings.into_iter().map(|finding| written.in_layout(finding, self)).collect()
+        };
+        match spec.compile(&options, vec![self.reference.path.clone()]) {
+            Ok(mut loaded) => {
+                loaded.findings = in_layout(loaded.findings);
+                Ok(loaded)
+            }
+            Err(Findings(findings)) => Err(Findings(in_layout(findings))),
+        }
     }
 
     fn records(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
@@ -188,6 +197,9 @@ impl Loader<'_> {
             }
             None => InterfaceFile::default(),
         };
+        if interface.records.is_some() {
+            self.only_interface(layout)?;
+        }
         let spec = RecordSpec {
             path: &path,
             text,
@@ -201,6 +213,19 @@ impl Loader<'_> {
         let mut loaded = spec.compile(&self.options_with_policies(layout)?, files)?;
         loaded.path.clone_from(&self.reference.path);
         Ok(loaded)
+    }
+
+    /// Refuses the name of a record if the interface file says which records there are.
+    fn only_interface(&self, layout: &wire::Layout) -> Result<(), Findings> {
+        let named = match (&self.reference.part, &layout.record_name) {
+            (Some(part), _) => format!("`#{part}` names a record"),
+            (None, Some(name)) => format!("`record-name` names the record {name}"),
+            (None, None) => return Ok(()),
+        };
+        let message = format!("{named}, and [records] of the interface file names all records");
+        let at = layout.interface.as_ref().map_or_else(|| layout.layout.span(), Spanned::span);
+        let hint = "leave out the name of the record, or name an interface file without [records]";
+        Err(self.wrong(&at, message, hint).into())
     }
 
     /// Returns the options of the run with the policies that the layout names.

@@ -13,7 +13,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{Definition, DistinctFindings, Findings, NodeLimits, Occurs, Shape, ShapeBuilder, SourceLimits};
+use quayline_core::{
+    Definition, DistinctFindings, Finding, Findings, NodeLimits, Occurs, Shape, ShapeBuilder, SourceLimits,
+};
 use quayline_dictionary::{SourceText, XmlElement};
 use quayline_xml::{LeafTexts, Namespaces, Spacing, TypeNames, WhiteSpace, XmlStyle};
 
@@ -22,7 +24,7 @@ use crate::shape::codes;
 use crate::shape::notes::{Notes, Unchecked};
 use crate::shape::reference::Reference;
 use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
-use crate::shape::source_file::SourceFile;
+use crate::shape::source_file::{SourceFile, real_path};
 use members::{Content, Members};
 use simple::{Simple, built_in};
 
@@ -37,25 +39,13 @@ const FILES_MAX: usize = 256;
 
 pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile, Findings> {
     let documents = Documents::open(&reference.path)?;
-    let mut reader = Reader {
-        documents: &documents,
-        findings: DistinctFindings::default(),
-        notes: documents.files.iter().map(|_| Notes::default()).collect(),
-        open: Vec::new(),
-        nodes: 0,
-        attributes: 0,
-        uris: Vec::new(),
-        types: HashMap::new(),
-    };
+    let mut reader = Reader::new(&documents);
     let (file, root) = reader.root(reference.part.as_deref())?;
     let name = root.attribute("name").unwrap_or("document").to_owned();
     let outermost = reader.target_namespace(file);
     let model = reader.element(file, root);
     let root_types = reader.types_of(file, root);
-    let mut findings = core::mem::take(&mut reader.findings).into_vec();
-    for (notes, document) in core::mem::take(&mut reader.notes).into_iter().zip(&documents.files) {
-        findings.extend(notes.findings(&document.file));
-    }
+    let findings = reader.take_findings();
     let members = match model {
         Some(Model::Group(mut members)) => {
             if let Some(text) = members.iter_mut().find(|member| member.name == "$text") {
@@ -96,6 +86,32 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         findings,
         files: documents.files.iter().map(|document| document.path.clone()).collect(),
     })
+}
+
+/// Reads each element of a schema that has none or several, and returns what is found; `None` if it has one, which is the document's.
+///
+/// # Errors
+/// The schema or one that it includes cannot be read.
+pub(crate) fn definitions(path: &Path) -> Result<Option<Vec<Finding>>, Findings> {
+    let documents = Documents::open(path)?;
+    let elements: Vec<&XmlElement> =
+        documents.files[0].root.children.iter().filter(|child| child.name == "element").collect();
+    if elements.len() == 1 {
+        return Ok(None);
+    }
+    let mut findings = DistinctFindings::default();
+    let mut nodes = 0;
+    for element in elements {
+        let mut reader = Reader::new(&documents);
+        reader.element(0, element);
+        nodes += reader.nodes + reader.attributes;
+        // Nothing says that documents begin with an element so large. Others refer to it, and only its parts count there.
+        if nodes > NODES_MAX {
+            break;
+        }
+        reader.take_findings().into_iter().for_each(|finding| findings.push(finding));
+    }
+    Ok(Some(findings.into_vec()))
 }
 
 /// The shape under construction, with the XML form of each node.
@@ -183,6 +199,8 @@ struct Documents {
 
 struct Document {
     path: PathBuf,
+    /// The path in the form in which each file has one.
+    real: PathBuf,
     file: SourceFile,
     root: XmlElement,
     /// Namespace of the definitions: the schema's own, or that of the schema that includes it.
@@ -223,7 +241,8 @@ impl Documents {
                 more.push((document.path.parent().unwrap_or_else(|| Path::new("")).join(place), around));
             }
             for (path, around) in more {
-                if !documents.files.iter().any(|known| known.path == path) {
+                let real = real_path(&path);
+                if !documents.files.iter().any(|known| known.real == real) {
                     documents.add(&path, around)?;
                 }
             }
@@ -274,7 +293,7 @@ impl Documents {
             return Err(finding.hint("names begin with a letter and hold letters, digits, `_`, `-` and `.`").into());
         }
         let namespace = root.attribute("targetNamespace").map(str::to_owned).or(around);
-        self.files.push(Document { path: path.to_owned(), file, root, namespace });
+        self.files.push(Document { path: path.to_owned(), real: real_path(path), file, root, namespace });
         Ok(())
     }
 
@@ -349,6 +368,27 @@ struct Reader<'d> {
 }
 
 impl<'d> Reader<'d> {
+    fn new(documents: &'d Documents) -> Reader<'d> {
+        Reader {
+            documents,
+            findings: DistinctFindings::default(),
+            notes: documents.files.iter().map(|_| Notes::default()).collect(),
+            open: Vec::new(),
+            nodes: 0,
+            attributes: 0,
+            uris: Vec::new(),
+            types: HashMap::new(),
+        }
+    }
+
+    fn take_findings(&mut self) -> Vec<Finding> {
+        let mut findings = core::mem::take(&mut self.findings).into_vec();
+        for (notes, document) in core::mem::take(&mut self.notes).into_iter().zip(&self.documents.files) {
+            findings.extend(notes.findings(&document.file));
+        }
+        findings
+    }
+
     fn refuse(&mut self, file: usize, at: usize, code: quayline_core::Code, message: String, hint: &str) {
         let finding = self.documents.files[file].file.error(code, at, message).hint(hint);
         self.findings.push(finding);
@@ -596,7 +636,8 @@ impl<'d> Reader<'d> {
         }
         let required = of.attribute("use") == Some("required");
         if of.attribute("use") == Some("prohibited") {
-            let name = format!("@{}", of.attribute("name").unwrap_or_default());
+            let name = of.attribute("name").or_else(|| of.attribute("ref").map(local));
+            let name = format!("@{}", name.unwrap_or_default());
             members.remove(&name);
             return;
         }

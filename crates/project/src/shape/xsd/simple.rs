@@ -137,6 +137,7 @@ impl<'d> Reader<'d> {
         let low = ["minInclusive", "minExclusive"].iter().find_map(|name| facet(name));
         let high = ["maxInclusive", "maxExclusive"].iter().find_map(|name| facet(name));
         let signed = signed && low.is_none_or(|low| low.starts_with('-'));
+        let front = u16::try_from((i32::from(digits) - i32::from(scale)).max(1)).unwrap_or(38);
         let mut scale = fraction.map_or(scale, |fraction| fraction.clamp(0, 30));
         if let Some(total) = total {
             // Digits before and after the point share the total, and either side may have all of them (part 2, clause 4.3.11).
@@ -144,20 +145,31 @@ impl<'d> Reader<'d> {
             if let (true, Some(facet)) = (scale > 0, of.child("totalDigits")) {
                 self.notes[file].add("totalDigits of numbers with decimals", Unchecked::Written, facet.at);
             }
-            let digits = total.saturating_add(scale.unsigned_abs()).clamp(1, 38);
-            return Scalar::Decimal { digits, scale, signed };
+            return decimal(total, scale, signed);
         }
         let whole = |bound: &str| {
             let whole = bound.trim_start_matches(['-', '+']).split('.').next().unwrap_or_default();
             u16::try_from(whole.trim_start_matches('0').len()).unwrap_or(38).max(1)
         };
-        let digits = match (low, high) {
-            (Some(low), Some(high)) => whole(low).max(whole(high)).saturating_add(scale.unsigned_abs()),
-            _ => digits,
+        let front = match (low, high) {
+            (Some(low), Some(high)) => whole(low).max(whole(high)),
+            _ => front,
         };
-        Scalar::Decimal { digits: digits.clamp(1, 38), scale, signed }
+        decimal(front, scale, signed)
     }
 }
+
+/// Returns a number with digits before and after the point, 38 at most: decimals give way to digits before the point up to those of `xs:decimal`.
+fn decimal(front: u16, scale: i16, signed: bool) -> Scalar {
+    const DIGITS_MAX: i16 = 38;
+    let front = i16::try_from(front).unwrap_or(DIGITS_MAX).min(DIGITS_MAX);
+    let front = front.min((DIGITS_MAX - scale).max(front.min(DECIMAL.0 - DECIMAL.1)));
+    let scale = scale.min(DIGITS_MAX - front);
+    Scalar::Decimal { digits: (front + scale).unsigned_abs().max(1), scale, signed }
+}
+
+/// Digits and decimals of `xs:decimal`.
+const DECIMAL: (i16, i16) = (36, 12);
 
 /// Returns a built-in type of XML Schema part 2.
 pub(super) fn built_in(name: &str) -> Option<Simple> {
@@ -188,7 +200,7 @@ fn scalar_of(name: &str) -> Option<Scalar> {
         "date" => text(Some(16)),
         "gYear" | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay" => text(Some(16)),
         "boolean" => Some(Scalar::Bool),
-        "decimal" => Some(Scalar::Decimal { digits: 36, scale: 12, signed: true }),
+        "decimal" => Some(Scalar::Decimal { digits: DECIMAL.0.unsigned_abs(), scale: DECIMAL.1, signed: true }),
         "float" => Some(Scalar::Float32),
         "double" => Some(Scalar::Float64),
         "integer" | "nonPositiveInteger" | "negativeInteger" | "long" => whole(19, true),
