@@ -192,7 +192,7 @@ fn asked(folder: &Path, question: &Question, wait: Duration) -> Answer {
     found
 }
 
-/// Answers the questions beside a store.
+/// Answers the questions beside a store. Commands open a repository in a database themselves, so questions beside it are for another process.
 pub(super) fn answer(store: &Path, repository: &Repository) {
     let Ok(entries) = fs::read_dir(folder(store)) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -212,8 +212,13 @@ pub(super) fn answer(store: &Path, repository: &Repository) {
     }
 }
 
+    if repository.is_shared() {
+        return;
+    }
 /// Removes remaining questions.
-pub(super) fn clear(store: &Path) {
-    // The folder may be missing.
-    let _ = fs::remove_dir_all(folder(store));
+pub(super) fn clear(store: &Path, repository: &Repository) {
+    if !repository.is_shared() {
+        // The folder may be missing.
+        let _ = fs::remove_dir_all(folder(store));
+    }
 }
