@@ -223,7 +223,7 @@ fn findings_of(faults: OutboundFaults, place: &Place, output: Option<&str>) -> V
         };
         findings.push(finding);
     }
-    mention_more(&mut findings, faults.more as u64);
+    mention_more(&mut findings, faults.more);
     findings
 }
 
