@@ -43,20 +43,11 @@ impl Repository {
     /// Returns the properties with which the partitions of a step were created, if they differ from the plan.
     pub(crate) fn given(&self, instance: InstanceId, step: &str) -> Result<BTreeMap<u32, PartitionGiven>, BatchError> {
         let prefix = given_key(instance, step, None);
-        let mut work = self.begin()?;
-        let mut found = BTreeMap::new();
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let page =
-                work.page(PageOf { prefix: &prefix, after: after.as_deref(), newest_first: false, count: PAGE })?;
-            let Some((last, _)) = page.last() else { return Ok(found) };
-            after = Some(last.clone());
-            for (key, value) in &page {
-                let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
-                let number = number.ok_or(BatchError::Damaged { what: "a partition" })?;
-                found.insert(number, read("a partition", value)?);
-            }
-        }
+        let given = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
+            Ok((number.ok_or(BatchError::Damaged { what: "a partition" })?, read("a partition", &value)?))
+        };
+        self.entries(&prefix)?.into_iter().map(given).collect()
     }
 
     /// Returns the properties with which one partition was created. Waits for a database that does not respond.
