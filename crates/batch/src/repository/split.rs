@@ -47,7 +47,7 @@ impl Repository {
             let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
             Ok((number.ok_or(BatchError::Damaged { what: "a partition" })?, read("a partition", &value)?))
         };
-        self.entries(&prefix)?.into_iter().map(given).collect()
+        entries(self.begin()?.as_mut(), &prefix)?.into_iter().map(given).collect()
     }
 
     /// Returns the properties with which one partition was created. Waits for a database that does not respond.
@@ -94,7 +94,7 @@ impl Repository {
     /// Errors of the store.
     pub fn split_requests(&self, id: ExecutionId) -> Result<Vec<(String, u32)>, BatchError> {
         let prefix = key_of(b'z', id.0);
-        let entries = self.entries(&prefix)?;
+        let entries = entries(self.begin()?.as_mut(), &prefix)?;
         let request = |(key, step): (Vec<u8>, Vec<u8>)| {
             // Requests of earlier versions have no step before the number.
             let number = key.get(prefix.len()..)?.last_chunk()?;
@@ -116,23 +116,22 @@ impl Repository {
 
     /// Executions that have steps whose partitions any process may run, with these steps.
     pub(crate) fn offers(&self) -> Result<Vec<(ExecutionId, crate::record::Offer)>, BatchError> {
-        let entries = self.patiently(|| self.entries(b"o"))?;
+        let entries = self.patiently(|| entries(self.begin()?.as_mut(), b"o"))?;
         entries.iter().map(|(key, value)| Ok((ExecutionId(number(&key[1..])), read("an offer", value)?))).collect()
     }
+}
 
-    /// Returns all entries with a prefix.
-    fn entries(&self, prefix: &[u8]) -> Result<Vec<Entry>, BatchError> {
-        let mut work = self.begin()?;
-        let mut entries: Vec<Entry> = Vec::new();
-        loop {
-            let after = entries.last().map(|(key, _)| key.as_slice());
-            let page = work.page(PageOf { prefix, after, newest_first: false, count: PAGE })?;
-            let is_last = page.len() < PAGE;
-            entries.extend(page);
-            if is_last {
-                return Ok(entries);
-            }
+/// Returns all entries with a prefix.
+pub(super) fn entries(work: &mut dyn Work, prefix: &[u8]) -> Result<Vec<Entry>, BatchError> {
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let after = entries.last().map(|(key, _)| key.as_slice());
+        let page = work.page(PageOf { prefix, after, newest_first: false, count: PAGE })?;
+        // Large values make a page shorter, so only an empty page is the end.
+        if page.is_empty() {
+            return Ok(entries);
         }
+        entries.extend(page);
     }
 }
 
