@@ -8,8 +8,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::engine::Engine;
 use crate::record::ExecutionId;
+use crate::repository::Repository;
 
-/// Folder of stop requests beside a store.
+/// Folder of stop requests beside a store. Requests for executions of a repository in a database are in the database.
 pub struct StopRequests {
     folder: PathBuf,
 }
@@ -19,6 +20,13 @@ impl StopRequests {
     #[must_use]
     pub fn new(store: &Path) -> Self {
         StopRequests { folder: store.join("job-stops") }
+    }
+
+    /// Returns the requests for executions of a repository; `None` if it is in a database. A store may use the same folder then, and its executions
+    /// have the same numbers.
+    #[must_use]
+    pub fn of(store: &Path, repository: &Repository) -> Option<Self> {
+        (!repository.is_shared()).then(|| StopRequests::new(store))
     }
 
     /// Requests that the process of an execution stop it.

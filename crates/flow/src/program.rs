@@ -328,14 +328,13 @@ impl Process {
         self.worker.ring();
         let submitted = Instant::now();
         loop {
-            let mut code = None;
-            self.worker.completions(|done| code = (done.slot == slot).then_some(done.return_code).or(code));
+            let (code, end) = self.worker.finished(slot);
             if let Some(code) = code {
                 let mut record = Vec::new();
                 self.worker.take(slot, usize::MAX, &mut record);
                 return Ok(Some(Returned { code, record }));
             }
-            if let Some((end, _)) = self.worker.end() {
+            if let Some(end) = end {
                 return Err(end);
             }
             // The program may have overwritten the report of its process, so a second limit applies.

@@ -101,7 +101,7 @@ pub struct Connection {
     /// Statements that this connection has parsed.
     prepared: Vec<bool>,
     /// Statements whose parsing is under way.
-    parsing: VecDeque<u32>,
+    parsing: VecDeque<Parsing>,
     /// Statements whose answers are due.
     due: VecDeque<Sent>,
     /// Statements answered since the last `ReadyForQuery`.
@@ -117,6 +117,13 @@ impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Connection({})", self.database)
     }
+}
+
+/// A statement that the server parses.
+struct Parsing {
+    id: u32,
+    /// Number of statements since the last `ReadyForQuery` that the server answers first.
+    before: usize,
 }
 
 /// A message: its kind and where its body is in the buffer.
@@ -316,7 +323,9 @@ impl Connection {
 
     fn parse(&mut self, out: &mut Vec<u8>, statement: &Statement) {
         let place = statement.id as usize;
-        if self.prepared.get(place).copied().unwrap_or(false) || self.parsing.contains(&statement.id) {
+        if self.prepared.get(place).copied().unwrap_or(false)
+            || self.parsing.iter().any(|parsing| parsing.id == statement.id)
+        {
             return;
         }
         message(out, b'P', |out| {
@@ -325,7 +334,7 @@ impl Connection {
             out.extend_from_slice(statement.text.as_bytes());
             out.extend_from_slice(&[0, 0, 0]);
         });
-        self.parsing.push_back(statement.id);
+        self.parsing.push_back(Parsing { id: statement.id, before: self.answered + self.due.len() });
     }
 
     /// Ends statements that were sent without a `Sync`. After one that failed, the server skips everything until a `Sync`, also a rollback.
@@ -354,8 +363,8 @@ impl Connection {
             let (from, to) = (incoming.body.start, incoming.body.end);
             match incoming.kind {
                 b'1' => {
-                    if let Some(id) = self.parsing.pop_front() {
-                        let place = id as usize;
+                    if let Some(parsed) = self.parsing.pop_front() {
+                        let place = parsed.id as usize;
                         if self.prepared.len() <= place {
                             self.prepared.resize(place + 1, false);
                         }
@@ -375,8 +384,8 @@ impl Connection {
                 }
                 b'n' => self.one_answered(answers, 0),
                 b'E' => {
-                    let tag = self.due.front().map_or(0, |sent| sent.tag);
-                    let found = Refusal { statement: self.answered, tag, ..refusal(&self.input[from..to]) };
+                    let (statement, tag) = self.refused_statement();
+                    let found = Refusal { statement, tag, ..refusal(&self.input[from..to]) };
                     refused.get_or_insert(found);
                 }
                 b'Z' => {
@@ -393,6 +402,18 @@ impl Connection {
             } else if incoming.kind == b's' {
                 answers.is_last = false;
             }
+        }
+    }
+
+    /// Returns the number and the tag of the statement that the server refuses. A text that it does not parse has no tag: its values are not the
+    /// reason, and the server parses it before statements that use other texts.
+    fn refused_statement(&self) -> (usize, u32) {
+        match self.parsing.front().filter(|parsing| parsing.before <= self.answered) {
+            Some(parsing) => {
+                let first_use = self.due.iter().position(|sent| sent.binds == Some(parsing.id));
+                (self.answered + first_use.unwrap_or(0), 0)
+            }
+            None => (self.answered, self.due.front().map_or(0, |sent| sent.tag)),
         }
     }
 

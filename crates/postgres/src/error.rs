@@ -48,7 +48,7 @@ pub struct Refusal {
     pub constraint: Option<String>,
     /// Number of the statement since the transaction began or its last answers were taken, from 0.
     pub statement: usize,
-    /// The tag that the sender gave the statement.
+    /// The tag that the sender gave the statement; 0 if the server refuses its text, before it reads values.
     pub tag: u32,
 }
 

@@ -58,6 +58,8 @@ pub enum Format {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) tag: u32,
+    /// The statement that it binds; `None` if it takes further rows of a portal.
+    pub(crate) binds: Option<u32>,
 }
 
 /// Statements with their parameters, encoded.
@@ -101,7 +103,7 @@ impl Pipeline {
         self.used(statement);
         bind(&mut self.out, "", statement.id, params, rows);
         message(&mut self.out, b'E', |out| out.extend_from_slice(&[0; 5]));
-        self.sent.push(Sent { tag });
+        self.sent.push(Sent { tag, binds: Some(statement.id) });
     }
 
     /// Adds a statement that changes rows, with its values in binary form.
@@ -119,7 +121,7 @@ impl Pipeline {
         self.out.extend_from_slice(&[0, 0]);
         close(&mut self.out, begin);
         self.out.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0]);
-        self.sent.push(Sent { tag });
+        self.sent.push(Sent { tag, binds: Some(statement.id) });
     }
 
     /// Opens a portal for a query and describes its columns. It lives until its transaction ends.
@@ -131,7 +133,7 @@ impl Pipeline {
             out.extend_from_slice(portal.as_bytes());
             out.push(0);
         });
-        self.sent.push(Sent { tag: 0 });
+        self.sent.push(Sent { tag: 0, binds: Some(statement.id) });
     }
 
     /// Takes the next rows of a portal.
@@ -141,7 +143,7 @@ impl Pipeline {
             out.push(0);
             out.extend_from_slice(&rows.to_be_bytes());
         });
-        self.sent.push(Sent { tag: 0 });
+        self.sent.push(Sent { tag: 0, binds: None });
     }
 
     fn used(&mut self, statement: &Statement) {

@@ -323,13 +323,12 @@ impl Worker {
         let Some(slot) = self.submit(parts) else { return Err(End::Exited(-1)) };
         self.ring();
         loop {
-            let mut code = None;
-            self.completions(|done| code = (done.slot == slot).then_some(done.return_code).or(code));
+            let (code, end) = self.finished(slot);
             if let Some(code) = code {
                 self.take(slot, length, to);
                 return Ok(code);
             }
-            if let Some((end, _)) = self.end() {
+            if let Some(end) = end {
                 return Err(end);
             }
             match patience() {
@@ -349,6 +348,23 @@ impl Worker {
                     let _ = poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], None);
                 }
             }
+        }
+    }
+
+    /// Returns RETURN-CODE if the only call is done; otherwise the way the process ended, if it did. A call that finishes just before the process ends
+    /// is done, so it is not repeated.
+    pub fn finished(&mut self, slot: Slot) -> (Option<i32>, Option<End>) {
+        let mut code = None;
+        let mut look = |worker: &mut Worker| {
+            worker.completions(|done| code = (done.slot == slot).then_some(done.return_code).or(code));
+            code
+        };
+        if let Some(code) = look(self) {
+            return (Some(code), None);
+        }
+        match self.end() {
+            Some((end, _)) => (look(self), Some(end)),
+            None => (None, None),
         }
     }
 

@@ -13,6 +13,7 @@ use redb::{Database, ReadOnlyTable, ReadableDatabase as _, TableDefinition};
 
 use crate::log::Mark;
 use crate::medium::{Medium, MediumFile, OpenMode};
+use crate::readable::Damaged;
 use crate::sorted_changes::{self, SortedChange};
 use crate::tree_file::{FILE, checksum, damaged_by, error};
 
@@ -354,7 +355,13 @@ impl AppliedView for RedbView {
                 for entry in self.entries.range::<&[u8]>((begin, to)).map_err(error("read"))? {
                     let (key, stored) = entry.map_err(error("read"))?;
                     let key = key.value();
-                    if last.as_deref().is_some_and(|last| last >= key) {
+                    let ascends = match (&last, begin) {
+                        (Some(last), _) => last.as_slice() < key,
+                        (None, Bound::Included(begin)) => begin <= key,
+                        (None, Bound::Excluded(begin)) => begin < key,
+                        (None, Bound::Unbounded) => true,
+                    };
+                    if !ascends {
                         return Err(damaged_by("a page of the tree is malformed", &"keys do not ascend"));
                     }
                     last = Some(key.to_vec());
@@ -390,35 +397,29 @@ impl AppliedView for RedbView {
 }
 
 impl RedbView {
-    /// Returns a key after `after` from which the tree can be read again. The steps grow, since a damaged page holds many keys.
+    /// Returns the smallest key after `after` from which the tree can be read again.
     fn after_damage(&self, after: &[u8], to: Bound<&[u8]>) -> Option<Vec<u8>> {
-        for length in (1..=after.len()).rev() {
-            for step in (0..8).map(|power| 1u8 << power) {
-                let mut next = after[..length].to_vec();
-                let Some(byte) = next.last_mut().and_then(|last| last.checked_add(step).map(|more| (last, more)))
-                else {
-                    break;
-                };
-                *byte.0 = byte.1;
-                let is_inside = match to {
-                    Bound::Included(to) => next.as_slice() <= to,
-                    Bound::Excluded(to) => next.as_slice() < to,
-                    Bound::Unbounded => true,
-                };
-                if !is_inside {
-                    break;
-                }
-                let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Included(&next), to);
-                let probe = guarded(|| {
-                    let mut range = self.entries.range::<&[u8]>(bounds).map_err(error("read"))?;
-                    range.next().transpose().map(|entry| entry.is_some()).map_err(error("read"))
-                });
-                if probe.is_ok() {
-                    return Some(next);
-                }
-            }
-        }
-        None
+        let last = guarded(|| {
+            let mut range = self.entries.range::<&[u8]>((Bound::Excluded(after), to)).map_err(error("read"))?;
+            let last = range.next_back().transpose().map_err(error("read"))?;
+            Ok(last.map(|(key, _)| key.value().to_vec()))
+        });
+        let last = match last {
+            Ok(Some(last)) => Some(last),
+            // Nothing follows the damage.
+            Ok(None) => return None,
+            Err(_) => None,
+        };
+        let damaged = Damaged { after, last: last.as_deref(), to };
+        damaged.next_readable(&mut |next| {
+            let probe = guarded(|| {
+                let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Included(next), to);
+                let mut range = self.entries.range::<&[u8]>(bounds).map_err(error("read"))?;
+                let entry = range.next().transpose().map_err(error("read"))?;
+                Ok(entry.is_none_or(|(key, _)| key.value() >= next))
+            });
+            probe.unwrap_or(false)
+        })
     }
 
     /// Returns the offset of bytes in the file; 0 if they are too few to identify, or not found.

@@ -32,6 +32,7 @@ mod log;
 mod medium;
 mod overlay;
 mod page;
+mod readable;
 mod record_cache;
 mod save_folder;
 mod saves;

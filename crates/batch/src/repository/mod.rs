@@ -706,17 +706,8 @@ impl Repository {
 
 pub(crate) fn steps_of(work: &mut dyn Work, execution: ExecutionId) -> Result<Vec<StepExecution>, BatchError> {
     let prefix = [b"s".as_slice(), &execution.0.to_be_bytes()].concat();
-    let mut steps = Vec::new();
-    let mut after: Option<Vec<u8>> = None;
-    loop {
-        let of = PageOf { prefix: &prefix, after: after.as_deref(), newest_first: false, count: PAGE };
-        let page = work.page(of)?;
-        let Some((last, _)) = page.last() else { return Ok(steps) };
-        after = Some(last.clone());
-        for (_, value) in &page {
-            steps.push(read("a step execution", value)?);
-        }
-    }
+    let steps = split::entries(work, &prefix)?;
+    steps.iter().map(|(_, value)| read("a step execution", value)).collect()
 }
 
 pub(crate) fn execution_of(work: &mut dyn Work, id: ExecutionId) -> Result<Execution, BatchError> {

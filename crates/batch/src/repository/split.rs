@@ -5,7 +5,7 @@ use super::{Held, PAGE, Repository, bytes, key_of, number, partition_key, read, 
 use crate::error::BatchError;
 use crate::record::{Execution, ExecutionId, InstanceId, PartitionGiven, PartitionState, Progress, StepState};
 use crate::status::BatchStatus;
-use crate::work::{PageOf, Work};
+use crate::work::{Entry, PageOf, Work};
 use std::collections::BTreeMap;
 
 impl Repository {
@@ -43,20 +43,11 @@ impl Repository {
     /// Returns the properties with which the partitions of a step were created, if they differ from the plan.
     pub(crate) fn given(&self, instance: InstanceId, step: &str) -> Result<BTreeMap<u32, PartitionGiven>, BatchError> {
         let prefix = given_key(instance, step, None);
-        let mut work = self.begin()?;
-        let mut found = BTreeMap::new();
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let page =
-                work.page(PageOf { prefix: &prefix, after: after.as_deref(), newest_first: false, count: PAGE })?;
-            let Some((last, _)) = page.last() else { return Ok(found) };
-            after = Some(last.clone());
-            for (key, value) in &page {
-                let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
-                let number = number.ok_or(BatchError::Damaged { what: "a partition" })?;
-                found.insert(number, read("a partition", value)?);
-            }
-        }
+        let given = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
+            Ok((number.ok_or(BatchError::Damaged { what: "a partition" })?, read("a partition", &value)?))
+        };
+        entries(self.begin()?.as_mut(), &prefix)?.into_iter().map(given).collect()
     }
 
     /// Returns the properties with which one partition was created. Waits for a database that does not respond.
@@ -87,19 +78,29 @@ impl Repository {
         work.commit()
     }
 
+    /// Returns true if a step that runs has a partition that has not completed. An empty step matches any.
+    ///
+    /// # Errors
+    /// [`BatchError::NoSuchExecution`]; errors of the store.
+    pub fn has_open_partition(&self, id: ExecutionId, step: &str, partition: u32) -> Result<bool, BatchError> {
+        let mut work = self.begin()?;
+        let execution = super::execution_of(work.as_mut(), id)?;
+        is_open(work.as_mut(), &execution, step, partition)
+    }
+
     /// Returns the partitions of an execution for which a split was requested, with their steps.
     ///
     /// # Errors
     /// Errors of the store.
     pub fn split_requests(&self, id: ExecutionId) -> Result<Vec<(String, u32)>, BatchError> {
         let prefix = key_of(b'z', id.0);
-        let page = self.begin()?.page(PageOf { prefix: &prefix, after: None, newest_first: false, count: PAGE })?;
+        let entries = entries(self.begin()?.as_mut(), &prefix)?;
         let request = |(key, step): (Vec<u8>, Vec<u8>)| {
             // Requests of earlier versions have no step before the number.
             let number = key.get(prefix.len()..)?.last_chunk()?;
             Some((String::from_utf8(step).ok()?, u32::from_be_bytes(*number)))
         };
-        Ok(page.into_iter().filter_map(request).collect())
+        Ok(entries.into_iter().filter_map(request).collect())
     }
 
     /// Removes a request to split that was claimed.
@@ -115,9 +116,22 @@ impl Repository {
 
     /// Executions that have steps whose partitions any process may run, with these steps.
     pub(crate) fn offers(&self) -> Result<Vec<(ExecutionId, crate::record::Offer)>, BatchError> {
-        let of = PageOf { prefix: b"o", after: None, newest_first: false, count: PAGE };
-        let page = self.patiently(|| self.begin()?.page(of))?;
-        page.iter().map(|(key, value)| Ok((ExecutionId(number(&key[1..])), read("an offer", value)?))).collect()
+        let entries = self.patiently(|| entries(self.begin()?.as_mut(), b"o"))?;
+        entries.iter().map(|(key, value)| Ok((ExecutionId(number(&key[1..])), read("an offer", value)?))).collect()
+    }
+}
+
+/// Returns all entries with a prefix.
+pub(super) fn entries(work: &mut dyn Work, prefix: &[u8]) -> Result<Vec<Entry>, BatchError> {
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let after = entries.last().map(|(key, _)| key.as_slice());
+        let page = work.page(PageOf { prefix, after, newest_first: false, count: PAGE })?;
+        // Large values make a page shorter, so only an empty page is the end.
+        if page.is_empty() {
+            return Ok(entries);
+        }
+        entries.extend(page);
     }
 }
 
@@ -148,4 +162,35 @@ pub(super) fn given_key(instance: InstanceId, step: &str, partition: Option<u32>
     key[0] = b'k';
     key.extend(partition.into_iter().flat_map(u32::to_be_bytes));
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use quayline_store::{Access, ManualClock, MemoryEngine, Store, StoreLimits};
+
+    use super::*;
+    use crate::StoreBackend;
+    use crate::record::Offer;
+
+    /// Regression: offers and requests beyond one page were not found.
+    #[test]
+    fn offers_and_requests_of_several_pages_are_found() {
+        const COUNT: u32 = 600;
+        let clock = || Arc::new(ManualClock::new(1_000, 1));
+        let store = Store::open(Arc::new(MemoryEngine::new()), clock(), StoreLimits::default(), Access::Write).unwrap();
+        let repository = Repository::new(Arc::new(StoreBackend::new(store, clock()).unwrap()));
+        for number in 0..COUNT {
+            let mut work = repository.begin().unwrap();
+            let offer = Offer { instance: InstanceId(1), step: "s".to_owned(), is_closing: false };
+            work.put(&[key_of(b'o', number.into()).as_slice(), b"s"].concat(), &bytes(&offer)).unwrap();
+            work.put(&request_key(ExecutionId(7), "s", number), b"s").unwrap();
+            work.commit().unwrap();
+        }
+        let offers: Vec<u64> = repository.offers().unwrap().into_iter().map(|(execution, _)| execution.0).collect();
+        assert_eq!(offers, (0..u64::from(COUNT)).collect::<Vec<_>>());
+        let requests = repository.split_requests(ExecutionId(7)).unwrap();
+        assert_eq!(requests, (0..COUNT).map(|number| ("s".to_owned(), number)).collect::<Vec<_>>());
+    }
 }

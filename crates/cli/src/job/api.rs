@@ -447,7 +447,7 @@ impl Shared {
             drop(began);
             let _ = told.send(Ok(started.execution().clone()));
             let end = super::Finally(|| {
-                StopRequests::new(&shared.store).remove(id);
+                StopRequests::of(&shared.store, &shared.repository).iter().for_each(|requests| requests.remove(id));
                 shared.running.lock().retain(|(running, _)| *running != id);
             });
             let ended = started.run();

@@ -32,6 +32,7 @@ pub(super) enum Question {
     List { job: Option<String>, count: usize, json: bool },
     Show { execution: ExecutionId, form: Form },
     Status { execution: ExecutionId },
+    Partition { execution: ExecutionId, step: String, partition: u32 },
     Events { wanted: EventsWanted, after: EventPosition, count: usize, json: bool },
 }
 
@@ -44,6 +45,9 @@ impl Question {
                 format!("show\n{execution}\n{}\n{more}", *form == Form::Json)
             }
             Question::Status { execution } => format!("status\n{execution}\nfalse\n"),
+            Question::Partition { execution, step, partition } => {
+                format!("partition\n{execution}\nfalse\n{partition}\n{step}")
+            }
             Question::Events { wanted, after, count, json } => {
                 let execution = wanted.execution.map_or(0, |execution| execution.0);
                 let job = wanted.job.as_deref().unwrap_or("");
@@ -61,6 +65,11 @@ impl Question {
                 Some(Question::List { job, count: number.parse().ok()?, json })
             }
             "status" => Some(Question::Status { execution: ExecutionId(number.parse().ok()?) }),
+            "partition" => {
+                let (partition, step) = job.split_once('\n')?;
+                let (execution, partition) = (ExecutionId(number.parse().ok()?), partition.parse().ok()?);
+                Some(Question::Partition { execution, step: step.to_owned(), partition })
+            }
             "events" => {
                 let mut rest = job.splitn(4, '\n');
                 let after = rest.next()?.parse().ok()?;
@@ -92,6 +101,9 @@ impl Question {
                 Err(BatchError::NoSuchExecution(_)) => Ok(String::new()),
                 Err(error) => Err(error),
             },
+            Question::Partition { execution, step, partition } => {
+                Ok(repository.has_open_partition(*execution, step, *partition)?.to_string())
+            }
             Question::Events { wanted, after, count, json } => {
                 Ok(events::page_text(&repository.event_page(wanted, *after, *count)?, *json))
             }
@@ -163,6 +175,12 @@ fn status(store: &Path, execution: ExecutionId) -> Known {
     }
 }
 
+/// Returns true if the process that has the store open reports that no such partition runs. A process of an earlier version does not know the question.
+pub(super) fn lacks_partition(store: &Path, execution: ExecutionId, step: &str, partition: u32) -> bool {
+    let question = Question::Partition { execution, step: step.to_owned(), partition };
+    matches!(asked(&folder(store), &question, WAIT), Answer::Text(text) if text == "false")
+}
+
 fn folder(store: &Path) -> PathBuf {
     store.join("job-asks")
 }
@@ -192,8 +210,11 @@ fn asked(folder: &Path, question: &Question, wait: Duration) -> Answer {
     found
 }
 
-/// Answers the questions beside a store.
+/// Answers the questions beside a store. Commands open a repository in a database themselves, so questions beside it are for another process.
 pub(super) fn answer(store: &Path, repository: &Repository) {
+    if repository.is_shared() {
+        return;
+    }
     let Ok(entries) = fs::read_dir(folder(store)) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.extension().is_none_or(|extension| extension != "ask") {
@@ -213,7 +234,9 @@ pub(super) fn answer(store: &Path, repository: &Repository) {
 }
 
 /// Removes remaining questions.
-pub(super) fn clear(store: &Path) {
-    // The folder may be missing.
-    let _ = fs::remove_dir_all(folder(store));
+pub(super) fn clear(store: &Path, repository: &Repository) {
+    if !repository.is_shared() {
+        // The folder may be missing.
+        let _ = fs::remove_dir_all(folder(store));
+    }
 }

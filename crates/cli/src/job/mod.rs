@@ -399,7 +399,7 @@ impl<F: Fn()> Drop for Finally<F> {
 fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Execution, Stop> {
     let signalled = interrupt::stop_flag()?;
     let over = AtomicBool::new(false);
-    let requests = StopRequests::new(store);
+    let requests = StopRequests::of(store, &engine.repository);
     let ended = std::thread::scope(|scope| {
         let watch = || {
             let mut asked = Instant::now();
@@ -409,7 +409,7 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
                     // A database that does not answer is not waited for any longer.
                     engine.repository.give_up();
                 }
-                requests.look(engine);
+                requests.iter().for_each(|requests| requests.look(engine));
                 ask::answer(store, &engine.repository);
                 if asked.elapsed() >= LOOK_IN_REPOSITORY {
                     asked = Instant::now();
@@ -432,8 +432,8 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
         launched.run()
     });
     events::relay(engine.keeping.as_ref(), &engine.repository).iter().for_each(|left| eprintln!("{left}"));
-    requests.clear();
-    ask::clear(store);
+    requests.iter().for_each(StopRequests::clear);
+    ask::clear(store, &engine.repository);
     ended.map_err(batch)
 }
 

@@ -33,14 +33,14 @@ pub(super) fn begin(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>
 
 /// Checks for questions of commands and for stop requests of other processes.
 fn watch(shared: &Arc<Shared>) {
-    let requests = StopRequests::new(&shared.store);
+    let requests = StopRequests::of(&shared.store, &shared.repository);
     let mut asked = Instant::now();
     let mut told = None;
     let mut left = Left { looked: None, gone: BTreeSet::new(), others: BTreeSet::new() };
     while !shared.is_over.load(Ordering::Relaxed) {
         let running: Vec<(ExecutionId, Arc<Engine>)> = shared.running.lock().clone();
         for (_, engine) in &running {
-            requests.look(engine);
+            requests.iter().for_each(|requests| requests.look(engine));
         }
         ask::answer(&shared.store, &shared.repository);
         let is_time = asked.elapsed() >= LOOK_IN_REPOSITORY;
@@ -72,8 +72,8 @@ fn watch(shared: &Arc<Shared>) {
     }
     // Move the events of executions that have just ended.
     events::relay(shared.keeping.as_ref(), &shared.repository);
-    requests.clear();
-    ask::clear(&shared.store);
+    requests.iter().for_each(StopRequests::clear);
+    ask::clear(&shared.store, &shared.repository);
 }
 
 /// Executions whose process ended.

@@ -103,6 +103,9 @@ pub(super) fn split(args: &SplitArgs, console: &Console) -> Result<Exit, Stop> {
         }
         Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => {
             ask::is_running(&folder, id, findings)?;
+            if ask::lacks_partition(&folder, id, &args.step, partition) {
+                return Err(batch(BatchError::NoPartition { execution: id, partition }));
+            }
             let requests = StopRequests::new(&folder);
             requests.request_split(id, &args.step, partition).map_err(|error| unreadable(&folder, &error))?;
             console.line(&said);

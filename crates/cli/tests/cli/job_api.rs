@@ -363,6 +363,13 @@ fn a_partition_is_split_over_http() {
         let refused = server.json("PUT", &path, &Value::Null, 409);
         assert!(refused["findings"][0]["message"].as_str().is_some_and(|text| text.contains("partition")), "{refused}");
     }
+    // The server has the store open and answers the command.
+    for (partition, step) in [("99", "s"), ("0", "t")] {
+        let refused = world.run(&format!("job split {run} {partition} --step {step} --store data"));
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.err().contains("error[JOB-024]") && refused.err().contains("partition"), "{}", refused.err());
+        assert!(!world.path("data/job-stops").exists(), "no request is left");
+    }
     let path = format!("/batch/jobexecutions/{run}?action=split&partition=0&step=s");
     assert_eq!(id(&server.json("PUT", &path, &Value::Null, 200)), run);
     let begin = Instant::now();

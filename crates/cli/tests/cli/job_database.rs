@@ -97,6 +97,7 @@ fn jobs_of_a_shared_repository() {
     assert_eq!(number(&server, "SELECT count(*) FROM load"), ROWS as i64);
     assert!(world.run(&job(&["list", "-n", "1"]).join(" ")).out().contains("COMPLETED"));
     stopped_from_elsewhere(&world, &server, &job);
+    requests_for_a_store_in_the_same_folder(&world, &job);
     a_full_disk(&world, &url);
     a_database_that_is_restarted(&world, &server, &job);
     let bare = world.run("job list --repository mysql://somewhere");
@@ -209,6 +210,26 @@ fn stopped_from_elsewhere(world: &World, server: &OwnServer, job: &dyn Fn(&[&str
         assert_eq!(status.code(), Some(0));
     }
     assert_eq!(number(server, "SELECT count(*) FROM load"), ROWS as i64);
+}
+
+/// Regression: requests for executions of a store in the same folder stopped those of a database with the same numbers, and were then removed.
+fn requests_for_a_store_in_the_same_folder(world: &World, job: &dyn Fn(&[&str]) -> Vec<String>) {
+    let batchlet = "<batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"sleep 1\"/></properties></batchlet>";
+    let text = format!(
+        "<job id=\"slow\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">{batchlet}</step></job>"
+    );
+    world.write("slow.xml", text);
+    for folder in ["both/job-stops", "both/job-asks"] {
+        std::fs::create_dir_all(world.path(folder)).expect("a folder");
+    }
+    let files: Vec<String> =
+        (1..100).map(|number| format!("both/job-stops/{number}")).chain(["both/job-asks/9.ask".to_owned()]).collect();
+    for file in &files {
+        world.write(file, "list\n10\nfalse\n");
+    }
+    world.run(&job(&["start", "slow.xml", "--store", "both"]).join(" ")).code(0);
+    assert!(files.iter().all(|file| world.path(file).exists()), "requests for another process are gone");
+    assert!(!world.path("both/job-asks/9.answer").exists(), "a question for another process has an answer");
 }
 
 /// The process of an execution is gone, but after a restart of the database it counts as alive for a minute: `stop` said that it stops, and

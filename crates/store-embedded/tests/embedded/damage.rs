@@ -211,6 +211,100 @@ fn writes_to_a_damaged_store_end_in_an_error() {
     assert!(applied > 10 && refused > 3, "{applied} applied, {refused} refused");
 }
 
+/// Keeps panics of redb, which the engine catches, out of the output. A search after damage has many.
+fn quiet() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !quayline_store::is_guarded(panic.location()) {
+                hook(panic);
+            }
+        }));
+    });
+}
+
+/// Loads a file of records that are their keys with `text` after them.
+fn load(store: &Store, name: &str, keys: &[Vec<u8>], text: &[u8]) {
+    let [length, bytes] = [keys[0].len(), keys[0].len() + text.len()].map(|bytes| u32::try_from(bytes).expect("short"));
+    let definition = FileDefinition {
+        name: name.to_owned(),
+        organisation: Organisation::KeySequenced(KeyPlace { offset: 0, length }),
+        record_bytes_min: bytes,
+        record_bytes_max: bytes,
+        alternates: Vec::new(),
+    };
+    let mut unit = store.begin().expect("a unit");
+    let file = store.define_file(&mut unit, definition).expect("defined");
+    unit.commit().expect("committed");
+    let mut keys = keys.iter();
+    let loaded = file.load_sorted(store, &mut |record| {
+        let key = keys.next();
+        record.clear();
+        record.extend(key.into_iter().flat_map(|key| key.iter().chain(text)));
+        Ok(key.is_some())
+    });
+    loaded.expect("loaded");
+}
+
+/// Regression: a salvage gave up the whole file if its first page was damaged, and otherwise up to a thousand records after a damaged page.
+#[test]
+fn a_damaged_page_costs_its_own_records_only() {
+    const RECORDS: u32 = 3_000;
+    quiet();
+    let disk = FakeDisk::new(1);
+    let files = [("A", b"record of A".repeat(3)), ("B", b"record of B".repeat(3))];
+    {
+        let store = store_of(open(&disk, small(), 3).expect("a new store opens"));
+        let digits: Vec<Vec<u8>> = (0..RECORDS).map(|number| format!("{number:08}").into_bytes()).collect();
+        let spread: Vec<Vec<u8>> = (0..RECORDS).map(|number| (number * 977).to_be_bytes().to_vec()).collect();
+        load(&store, "A", &digits, &files[0].1);
+        load(&store, "B", &spread, &files[1].1);
+    }
+    let content = disk.content("store.redb").expect("a store");
+    let (mut damaged, mut lost_of, mut with_catalog) = (0, [0, 0], [0, 0]);
+    for (number, page) in content.chunks(4096).enumerate() {
+        let inside = files.each_ref().map(|(_, text)| page.windows(text.len()).filter(|part| part == text).count());
+        // The first byte of a page of the tree is 1 if the page has entries.
+        if page[0] != 1 || inside == [0, 0] {
+            continue;
+        }
+        for garbage in [0, 0xa5] {
+            let copy = disk.deep_copy();
+            let mut bytes = content.clone();
+            bytes[number * 4096..][..4096].fill(garbage);
+            copy.set_content("store.redb", bytes);
+            let engine = open(&copy, small(), 3).expect("the store opens");
+            // The page of the catalog has the first records, too.
+            let opened = Store::open(Arc::new(engine), clock(2), StoreLimits::default(), Access::Write);
+            let Ok(store) = opened else {
+                with_catalog = [0, 1].map(|file| with_catalog[file] + inside[file]);
+                continue;
+            };
+            let unit = store.begin().expect("a unit");
+            for (file, ((name, text), inside)) in files.iter().zip(inside).enumerate() {
+                let mut errors = 0;
+                let salvaged = store.file(&unit, name).expect("the file").salvage(&store, &mut |record| {
+                    match record {
+                        Ok(record) => assert!(record.ends_with(text), "a record of another file"),
+                        Err(_) => errors += 1,
+                    }
+                    Ok(())
+                });
+                let lost = RECORDS as usize - usize::try_from(salvaged.expect("the rest is read")).expect("a count");
+                assert!(lost == 0 || errors > 0, "page {number}: {lost} records of {name} lost without a word");
+                assert!(lost <= inside, "page {number}: {lost} records of {name} lost, and the page has {inside}");
+                lost_of[file] += lost;
+            }
+            damaged += 1;
+        }
+    }
+    // Every page of the tree was damaged, so every record was lost once with each garbage.
+    let all = [0, 1].map(|file| lost_of[file] + with_catalog[file]);
+    assert_eq!(all, [2 * RECORDS as usize; 2], "{damaged} pages, {with_catalog:?} with the catalog");
+    assert!(with_catalog.iter().sum::<usize>() < 200, "{with_catalog:?}");
+}
+
 /// The first damage ended every read of the file, so nothing that followed it could be saved.
 #[test]
 fn after_a_flipped_byte_the_other_records_are_read() {

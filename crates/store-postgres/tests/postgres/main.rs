@@ -181,6 +181,7 @@ fn the_engine_passes_every_check_and_survives_its_server() {
     processes::a_file_in_use(&server);
     processes::a_queue_just_defined(&server);
     processes::long_answers_beside_the_look_for_ended_processes(&server);
+    processes::pages_that_end_by_their_bytes(&server);
     processes::a_commit_without_an_answer(&server);
     processes::a_database_of_version_1(&server);
     restarted(&server);

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use quayline_store::queue::{Message, QueueDefinition};
 use quayline_store::record_file::{By, FileChange, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
 use quayline_store::{
-    Access, Clock, Engine as _, KeyRange, Page, PageLimit, Space, Store, StoreError, StoreLimits, SystemClock,
+    Access, Clock, Direction, Engine as _, KeyRange, Page, PageLimit, Space, Store, StoreError, StoreLimits,
+    SystemClock,
 };
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
@@ -154,6 +155,40 @@ pub(crate) fn long_answers_beside_the_look_for_ended_processes(server: &Server) 
             std::mem::forget(store);
             panic!("answers stopped coming");
         }
+    }
+}
+
+/// Regression: a page that ended by its bytes was the last one if its records, without the four bytes of the space in each key, were below the limit.
+pub(crate) fn pages_that_end_by_their_bytes(server: &Server) {
+    const ENTRIES: u32 = 300;
+    let engine = Arc::new(server.empty("pages"));
+    let shared = engine.shared().expect("several processes may open it");
+    let limit = PageLimit { entries: 1_000, bytes: 4_096 };
+    let all = |read: &mut dyn FnMut(KeyRange<'_>, &mut Page)| {
+        let (mut next, mut page, mut count) = (None, Page::default(), 0);
+        loop {
+            let range = next.as_ref().map_or(KeyRange::ALL, |next| KeyRange::ALL.after(Direction::Forward, next));
+            read(range, &mut page);
+            count += page.len();
+            next = page.next.take();
+            if next.is_none() {
+                return count;
+            }
+        }
+    };
+    for bytes in 4..200 {
+        let space = Space(1_000 + bytes);
+        let mut numbers = 0..ENTRIES;
+        let loaded = engine.load(space, &mut |key, value| {
+            let number = numbers.next();
+            *key = number.unwrap_or_default().to_be_bytes().to_vec();
+            *value = vec![7; bytes as usize - 4];
+            Ok(number.is_some())
+        });
+        assert_eq!(loaded.unwrap(), u64::from(ENTRIES));
+        let found = all(&mut |range, page| engine.page(space, range, Direction::Forward, limit, page).unwrap());
+        let free = all(&mut |range, page| shared.free_page(space, range, None, limit, page).unwrap());
+        assert_eq!((found, free), (ENTRIES as usize, ENTRIES as usize), "records of {bytes} bytes");
     }
 }
 

@@ -66,13 +66,14 @@ fn pages(store: &Store) -> Result<(), String> {
     let mut expected: Vec<u8> = (0..50).map(|number| number * 2).filter(|key| *key != 8).chain([5, 200]).collect();
     expected.sort_unstable();
     for direction in [Direction::Forward, Direction::Backward] {
-        for entries in [1, 2, 3, 1000] {
+        // Sizes of pages that end by their entries, and of pages that end by their bytes.
+        let by_bytes = [1, 7, 12, 30, 31, 100].map(|bytes| PageLimit { entries: 1000, bytes });
+        for limit in [1, 2, 3, 1000].map(|entries| PageLimit { entries, bytes: 1 << 20 }).into_iter().chain(by_bytes) {
             let mut found = Vec::new();
             let mut page = Page::default();
             let mut next: Option<Bound<Vec<u8>>> = None;
             loop {
                 let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(direction, bound));
-                let limit = PageLimit { entries, bytes: 1 << 20 };
                 unit.page(SPACE, range, direction, limit, &mut page).map_err(text)?;
                 found.extend(page.iter().map(|(key, _)| key[0]));
                 next = page.next.take();
@@ -84,7 +85,7 @@ fn pages(store: &Store) -> Result<(), String> {
             if direction == Direction::Backward {
                 expected.reverse();
             }
-            same("keys", found, expected)?;
+            same(&format!("keys in pages of {limit:?}"), found, expected)?;
         }
     }
     let mut page = Page::default();
