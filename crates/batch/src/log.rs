@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use quayline_core::hex;
 
 use crate::error::BatchError;
-use crate::event::{Event, Observer, is_logged};
+use crate::event::{Event, Observer, SUBMITTED, is_logged};
 use crate::record::{Execution, ExecutionId};
 use crate::repository::Repository;
 
@@ -77,6 +77,17 @@ impl JobLogs {
         }
     }
 
+    /// Renames the log that an execution of this number left. After `quayline store restore --replace`, new executions have numbers of the replaced store.
+    fn put_aside(&self, execution: ExecutionId) {
+        let path = self.path(execution);
+        if !path.exists() {
+            return;
+        }
+        let names = (1u32..).map(|number| self.folder.join(format!("{execution}.replaced-{number}.log")));
+        // A failure to log is ignored; see the type.
+        let _ = names.take(1_000).find(|name| !name.exists()).map(|name| std::fs::rename(&path, name));
+    }
+
     fn open(&self, execution: ExecutionId) -> std::io::Result<File> {
         std::fs::create_dir_all(&self.folder)?;
         OpenOptions::new().create(true).append(true).open(self.path(execution))
@@ -90,6 +101,9 @@ fn name_of(execution: ExecutionId) -> String {
 impl Observer for JobLogs {
     fn event(&self, event: &Event) {
         let line = format!("{}\n", line_of(event));
+        if event.topic == SUBMITTED {
+            self.put_aside(event.execution);
+        }
         // A failure to log is ignored; see the type.
         let _ = self.open(event.execution).and_then(|mut file| file.write_all(line.as_bytes()));
     }

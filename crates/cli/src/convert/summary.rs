@@ -45,7 +45,7 @@ impl Summary {
         }
         // Codes of which the report has counts only.
         for (code, count) in &report.findings_by_code {
-            if !report.findings.iter().any(|finding| finding.code == *code) {
+            if !report.findings.iter().chain(&report.repeated).any(|finding| finding.code == *code) {
                 rest.push((*code, *count));
             }
         }

@@ -547,7 +547,7 @@ pub(super) fn no_record(mut finding: Finding, relation: Relation, console: &Cons
 
 fn get(args: &GetArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
-    let sought = Sought::of_args(&args.key)?;
+    let sought = Sought::of_args(&args.key, args.described.encoding.as_deref())?;
     let relation = if args.at_least { Relation::AtLeast } else { Relation::Equal };
     match file.read(&unit, sought.by().ok_or_else(no_key)?, relation) {
         Ok(record) => print_one(args, record.bytes, console),
@@ -569,7 +569,7 @@ pub(super) fn print_one(args: &GetArgs, record: Value, console: &Console) -> Res
 
 fn browse(args: &BrowseArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
-    let sought = Sought::of_args(&args.key)?;
+    let sought = Sought::of_args(&args.key, args.described.encoding.as_deref())?;
     let direction = if args.reverse { Direction::Backward } else { Direction::Forward };
     let browse = match sought.browse(&unit, &file, direction) {
         Ok(browse) => browse,
@@ -612,7 +612,7 @@ pub(super) fn check_delete(args: &DeleteArgs, sought: &Sought) -> Result<(), Sto
 }
 
 fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
-    let sought = Sought::of_args(&args.key)?;
+    let sought = Sought::of_args(&args.key, None)?;
     check_delete(args, &sought)?;
     let Some(by) = sought.by() else {
         return store.delete_file(&args.name).map_err(stop).map(|()| Exit::Done);

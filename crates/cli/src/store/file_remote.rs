@@ -57,7 +57,7 @@ fn not_found(stop: Stop, relation: Relation, console: &Console) -> Result<Exit, 
 }
 
 fn get(server: Operator, args: &GetArgs, console: &Console) -> Result<Exit, Stop> {
-    let sought = Sought::of_args(&args.key)?;
+    let sought = Sought::of_args(&args.key, args.described.encoding.as_deref())?;
     sought.by().ok_or_else(no_key)?;
     let (relation, text) = if args.at_least { (Relation::AtLeast, "at-least") } else { (Relation::Equal, "equal") };
     let query = format!("/record?relation={text}{}", sought.query());
@@ -81,7 +81,7 @@ fn put(server: Operator, args: &PutArgs) -> Result<Exit, Stop> {
 
 fn browse(server: Operator, args: &BrowseArgs, console: &Console) -> Result<Exit, Stop> {
     let file = definition(server, &args.name)?;
-    let sought = Sought::of_args(&args.key)?;
+    let sought = Sought::of_args(&args.key, args.described.encoding.as_deref())?;
     let order = if args.reverse { "&order=backward" } else { "" };
     let mut records = Pages::new(server, &args.name, &sought, order, args.count);
     // The first page shows whether a record has the key, before anything is printed.
@@ -102,7 +102,7 @@ fn unload(server: Operator, args: &UnloadArgs, console: &Console) -> Result<Exit
 }
 
 fn delete(server: Operator, args: &DeleteArgs, console: &Console) -> Result<Exit, Stop> {
-    let sought = Sought::of_args(&args.key)?;
+    let sought = Sought::of_args(&args.key, None)?;
     check_delete(args, &sought)?;
     if args.all {
         let hint = "stop the server, and run the command with --store";

@@ -9,6 +9,7 @@ use super::{from_hex, stop};
 use crate::admin::{Query, wrong};
 use crate::args::KeyArgs;
 use crate::exit::{Stop, argument};
+use crate::named::charset_named;
 
 /// Parameters of a query that select a record.
 pub(super) const KEYS: [(&str, &str); 5] = [
@@ -29,10 +30,10 @@ pub(super) struct Sought {
 }
 
 impl Sought {
-    /// Reads the options of a command.
-    pub(super) fn of_args(args: &KeyArgs) -> Result<Sought, Stop> {
+    /// Reads the options of a command. A key as text is in the code page of `encoding`, if the command names one.
+    pub(super) fn of_args(args: &KeyArgs, encoding: Option<&str>) -> Result<Sought, Stop> {
         let key = match (&args.key, &args.key_hex) {
-            (Some(text), _) => Some(("--key", text.clone().into_bytes())),
+            (Some(text), _) => Some(("--key", key_of(text, encoding)?)),
             (None, Some(digits)) => Some(("--key-hex", from_hex("--key-hex", digits)?)),
             (None, None) => None,
         };
@@ -119,6 +120,18 @@ impl Sought {
         }
         Ok(browse)
     }
+}
+
+/// Encodes a key that is given as text.
+fn key_of(text: &str, encoding: Option<&str>) -> Result<Vec<u8>, Stop> {
+    let Some(encoding) = encoding else { return Ok(text.as_bytes().to_vec()) };
+    let charset = charset_named(encoding)?;
+    let mut key = Vec::new();
+    charset.encode_into(text, &mut key).map_err(|_| {
+        let finding = argument(format!("{} does not have all characters of --key", charset.name()));
+        finding.hint("correct the key or --encoding, or give the bytes of the key with --key-hex")
+    })?;
+    Ok(key)
 }
 
 /// Returns the name of the place in the file that selects a record.

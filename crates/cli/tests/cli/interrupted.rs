@@ -310,7 +310,7 @@ fn a_translation_resumes_with_its_own_arguments_only() {
     world.write("names.csv", "id,name\nK1,one\n");
     world.write(
         "t.qmap",
-        "source \"in.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(9))\nid = id\nname = names(id).name\n",
+        "source \"in.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(9))\nid = id\nname = names(id).name ?? envelope.sender\n",
     );
     let mut rows = String::new();
     (0..400_000).for_each(|n| rows.push_str(&format!("{{\"id\":\"K{}\",\"amount\":{n}}}\n", n % 7)));
@@ -321,7 +321,7 @@ fn a_translation_resumes_with_its_own_arguments_only() {
     wait_for(|| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 0));
     interrupt(&child);
     end(child).code(3);
-    for more in ["--control-number 7", "--function-folder .."] {
+    for more in ["--sender 7", "--function-folder .."] {
         let ran = world.run(&format!("{line} {more} --resume"));
         assert!(ran.code(2).err().contains("error[CNV-007]"), "{more}: {}", ran.err());
     }
