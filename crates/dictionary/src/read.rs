@@ -70,8 +70,8 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     // For a version of the standard itself, such as 004010, the standard's set has more detail than a guide to it.
     standard.append(&mut all.guides);
     all.guides = standard;
-    refuse_names(&all.guides)?;
     one_guide_each(&mut all);
+    refuse_names(&all.guides)?;
     for guide in &mut all.guides {
         for list in &lists {
             list.merge_into(guide);

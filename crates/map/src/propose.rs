@@ -217,6 +217,9 @@ impl Proposal<'_> {
         let children: Vec<NodeId> = self.target.children(group).collect();
         for child in children {
             let node = self.target.node(child);
+            if group == NodeId::ROOT && self.is_unread(&node.name) {
+                continue;
+            }
             if !is_nameable(&node.name) {
                 let is_mandatory = node.occurs == Occurs::Once;
                 self.counts[if is_mandatory { 2 } else { 3 }] += 1;
@@ -232,14 +235,21 @@ impl Proposal<'_> {
         }
     }
 
+    /// Returns true for the list of plain segments in documents by guide. A target by guide takes its segments from the other members.
+    fn is_unread(&self, name: &str) -> bool {
+        !self.aside.1.is_empty() && name == "segments"
+    }
+
     fn leaf(&mut self, node: NodeId, path: &str, scalar: &Scalar, depth: usize) {
         if let Some(list) = self.rules.counted_list(0, node) {
             let list = self.target.path(list);
             self.line(depth, &format!("# {path} is left out: Quayline counts {list}"));
             return;
         }
-        let mandatory =
-            self.target.node(node).occurs == Occurs::Once && self.rules.needs_value(0, node, &|_: NodeId| false);
+        // The run sets what the map leaves out of the envelope.
+        let mandatory = self.target.node(node).occurs == Occurs::Once
+            && self.rules.needs_value(0, node, &|_: NodeId| false)
+            && !self.aside.1.contains(&top(self.target, node));
         match self.best(node, scalar) {
             Some(best) => {
                 let from = self.source.node(best.node).scalar().cloned();

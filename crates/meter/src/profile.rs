@@ -251,6 +251,9 @@ impl ProfileClass {
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         let all: u64 = self.times.iter().map(|(_, count)| count).sum();
+        if all == 0 {
+            return None;
+        }
         let rank = rank(percent, all);
         let mut seen = 0;
         let found = self.times.iter().find(|(_, count)| {

@@ -209,7 +209,7 @@ fn recode(
         let message = format!("the document holds {what}, which the partner's delimiters cannot carry");
         let finding = Finding::error(codes::DELIMITER, Fault::Config, message);
         Findings::from(finding.hint(match what {
-            "repetitions" => "agree with the partner on a `version` that has repetitions, such as 00402, or write the values separately in the map",
+            "repetitions" => "agree with the partner on a `version` that has repetitions, such as 00402 or UNOC:4, or write the values separately in the map",
             _ => "choose other delimiters in the partner's settings, or replace the character in the map",
         }))
     };

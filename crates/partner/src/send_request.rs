@@ -1,6 +1,6 @@
 //! A request to send documents, and its result.
 
-use quayline_core::Finding;
+use quayline_core::{Finding, Severity};
 
 use crate::entry::EntryId;
 use crate::source::Again;
@@ -52,11 +52,15 @@ impl SendReport {
     pub const FINDINGS_MAX: usize = 100;
 
     pub(crate) fn find(&mut self, id: EntryId, finding: &Finding) {
-        if self.findings.len() < SendReport::FINDINGS_MAX {
-            self.findings.push((id, finding.clone()));
-        } else {
+        if self.findings.len() >= SendReport::FINDINGS_MAX {
             self.findings_more += 1;
+            // An error takes the place of the last warning.
+            let is_error = |finding: &Finding| finding.severity == Severity::Error;
+            let last = self.findings.iter().rposition(|(_, kept)| !is_error(kept));
+            let Some(last) = last.filter(|_| is_error(finding)) else { return };
+            self.findings.remove(last);
         }
+        self.findings.push((id, finding.clone()));
     }
 
     pub(crate) fn keep_entry(&mut self, id: EntryId) {

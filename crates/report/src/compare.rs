@@ -108,7 +108,7 @@ pub fn compare(baseline: &Report, now: &Report, tolerance: f64) -> Result<Compar
     let (mut worse, mut better, mut missing) = (0, 0, 0);
     let mut rows = Vec::new();
     for (key, (old, direction, unit)) in &before {
-        let Some((new, ..)) = after.get(key) else {
+        let Some((new, ..)) = after.get(key).filter(|(.., now)| now == unit) else {
             missing += 1;
             continue;
         };

@@ -404,12 +404,8 @@ impl RedbView {
             let last = range.next_back().transpose().map_err(error("read"))?;
             Ok(last.map(|(key, _)| key.value().to_vec()))
         });
-        let last = match last {
-            Ok(Some(last)) => Some(last),
-            // Nothing follows the damage.
-            Ok(None) => return None,
-            Err(_) => None,
-        };
+        // In a damaged tree, a range can look empty from its end.
+        let last = last.ok().flatten();
         let damaged = Damaged { after, last: last.as_deref(), to };
         damaged.next_readable(&mut |next| {
             let probe = guarded(|| {

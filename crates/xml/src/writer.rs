@@ -188,7 +188,13 @@ impl XmlWriter {
     /// Refuses an empty element to which the schema gives a default: readers take the default for its text.
     #[cold]
     fn check_empty(&mut self, node: NodeId) {
-        if self.style.leaves.defaults.get(node.index()).is_some_and(Option::is_some) {
+        if self
+            .style
+            .leaves
+            .defaults
+            .get(node.index())
+            .is_some_and(|default| default.as_deref().is_some_and(|text| !text.is_empty()))
+        {
             self.fault(node, XmlFaultKind::EmptyIsDefault);
         }
     }

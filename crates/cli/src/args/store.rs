@@ -228,7 +228,7 @@ pub(crate) struct UnloadArgs {
 /// Which record.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeyArgs {
-    /// Key as text, in the code page of --encoding if the command names one; a shorter key is generic
+    /// Key as text, in the code page of --encoding, or UTF-8 without that option; a shorter key is generic
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["key_hex", "address", "number"])]
     pub(crate) key: Option<String>,
     /// Key as hexadecimal digits

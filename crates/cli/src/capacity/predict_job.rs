@@ -133,12 +133,18 @@ fn orders(
     found
 }
 
-/// Returns the threads of a step, and whether it is partitioned. A mapper decides at run time, so it counts as one.
+/// Returns the threads of a step, and whether it is partitioned. A mapper decides at run time: it counts as the partitions that its properties name, or
+/// as one.
 pub(super) fn workers(step: &Step) -> (u32, bool) {
+    let at_once = |partitions: u32, threads: u32| if threads == 0 { partitions } else { threads.min(partitions) };
     match step.partition.as_ref().map(|partition| &partition.source) {
-        Some(PartitionSource::Plan { partitions, threads: 0, .. }) => ((*partitions).max(1), true),
-        Some(PartitionSource::Plan { partitions, threads, .. }) => ((*threads).min(*partitions).max(1), true),
-        Some(PartitionSource::Mapper(_)) => (1, true),
+        Some(PartitionSource::Plan { partitions, threads, .. }) => (at_once(*partitions, *threads).max(1), true),
+        Some(PartitionSource::Mapper(mapper)) => {
+            let number = |name: &str| mapper.properties.get(name).and_then(|text| text.trim().parse().ok());
+            let by_default = if mapper.name == "quayline.fileMapper" { 2 } else { 1 };
+            let partitions = number("partitions").unwrap_or(by_default);
+            (at_once(partitions, number("threads").unwrap_or(0)).max(1), true)
+        }
         None => (1, false),
     }
 }

@@ -65,7 +65,12 @@ impl Summary {
         let all: u64 = rest.iter().map(|(_, count)| count).sum();
         let by_code: Vec<String> = rest.iter().map(|(code, count)| format!("{} {code}", grouped(*count))).collect();
         // The line about the rejects names the file with their findings.
-        let remedy = if report.rejects.is_some() { "" } else { "; `--json` shows them" };
+        let is_listed = rest.iter().map(|(_, count)| count).sum::<u64>() <= report.findings.len() as u64;
+        let remedy = match (report.rejects.is_some(), is_listed) {
+            (true, _) => "",
+            (false, true) => "; `--json` shows them",
+            (false, false) => "; `--rejects FILE` keeps all of them",
+        };
         Summary {
             findings: shown.into_iter().map(with_count).collect(),
             repeated: repeated.take(FINDINGS_SHOWN).cloned().collect(),

@@ -25,10 +25,14 @@ pub(super) fn retain(
     let age = Duration::from_secs(days.saturating_mul(86_400));
     for entry in std::fs::read_dir(logs.folder()).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".log")?.parse().ok());
+        let stem = name.to_str().and_then(|name| name.strip_suffix(".log"));
         let written = entry.metadata().and_then(|metadata| metadata.modified());
         let is_old = written.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|since| since > age));
-        let Some(number) = number.filter(|_| is_old && !over()) else { continue };
+        let Some(stem) = stem.filter(|_| is_old && !over()) else { continue };
+        if stem.contains(".replaced-") {
+            let _ = std::fs::remove_file(entry.path());
+        }
+        let Ok(number) = stem.parse() else { continue };
         if matches!(repository.execution(ExecutionId(number)), Err(BatchError::NoSuchExecution(_))) {
             let _ = logs.remove(ExecutionId(number));
         }

@@ -297,7 +297,7 @@ impl PartnersPart {
             next = purged.next;
         }
         if next.is_none() {
-            // Many units of work: requests at the desk come between them, and a source that is being received stays.
+            // The purge has many units of work, so it does not hold the desk. It keeps a source that Quayline is receiving.
             self.ledger.purge_sources(now_ms, days)?;
         }
         Ok((200, json!({ "removed": removed, "next": next.map(|next| quayline_core::hex(&next.0.to_be_bytes())) })))

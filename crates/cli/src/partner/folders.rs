@@ -163,7 +163,7 @@ impl Places<'_> {
         }
         if let Err(findings) = done {
             if rest.is_empty() {
-                // All files are committed, and what follows a commit failed.
+                // All files are committed, and only the store can fail after that.
                 return Err(findings.into());
             }
             // Each file reports its own error.

@@ -223,6 +223,11 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
         }
         StoreCommand::Facts(_) => {
             let facts = engine.facts();
+            if folder.store.address().is_some() {
+                let rows = [("position of the log", facts.position.0), ("bytes of the database", facts.store_bytes)];
+                write_stdout(table(&rows).as_bytes())?;
+                return opened.close(Exit::Done);
+            }
             let rows = [
                 ("position of the log", facts.position.0),
                 ("position in store.redb", facts.applied.0),

@@ -266,3 +266,15 @@ fn balances_are_rules_of_the_users_guide() {
         wrong.x12: 2 transactions in 1 interchange, checked by guide 835+balances: 1 error, 0 warnings, 1 of the transactions with errors
     "#]]);
 }
+
+/// Regression: the name in a description chose the folder of the guide.
+#[test]
+fn a_guide_stays_in_the_folder_of_the_import() {
+    let world = World::new();
+    for name in ["../evil", "/tmp/evil", "a/b", "", ".hidden", "a\\u000ab", "a\\\\b"] {
+        let text = MESSAGE.replacen("ORDERS-MINE", name, 1);
+        let ran = world.write("a.json", text).run("guide import a.json -o guides");
+        assert!(ran.code(2).err().contains("error[DIC-010]"), "{name}: {}", ran.err());
+        assert!(!world.path("guides").exists() && !world.path("evil.guide").exists());
+    }
+}

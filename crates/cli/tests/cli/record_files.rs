@@ -485,3 +485,22 @@ fn a_type_sets_its_bytes() {
     let ran = world.run("translate in.jsonl -m fixed.qmap --quiet").code(1).err();
     assert!(ran.contains("contradicts head: the record would be read as lines"), "{ran}");
 }
+
+/// Regression: `--key` was UTF-8 although the command named the code page, so `browse` found another record of an EBCDIC file.
+#[test]
+fn a_key_is_text_in_the_code_page_of_the_records() {
+    let world = World::new();
+    world.write("c.cpy", "       01 C.\n          05 ID PIC X(3).\n          05 NAME PIC X(4).\n");
+    // `A01ANNA` and `B02BERT` in code page 037.
+    let records = [[0xc1, 0xf0, 0xf1, 0xc1, 0xd5, 0xd5, 0xc1], [0xc2, 0xf0, 0xf2, 0xc2, 0xc5, 0xd9, 0xe3]].concat();
+    world.write("in.dat", records);
+    world.run("file define C -c c.cpy --key ID").code(0);
+    world.run("file load C in.dat").code(0);
+    let described = "-c c.cpy -e cp037";
+    for command in ["get C --key B02", "get C --key B", "browse C --key B", "browse C --key B02 -n 1"] {
+        let ran = world.run(&format!("file {command} {described}"));
+        assert_eq!(ran.code(0).out(), "{\"ID\":\"B02\",\"NAME\":\"BERT\"}\n", "{command}: {}", ran.err());
+    }
+    let wrong = world.run(&format!("file get C --key ₤ {described}"));
+    assert!(wrong.code(2).err().contains("--key-hex"), "{}", wrong.err());
+}

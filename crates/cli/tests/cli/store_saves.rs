@@ -234,3 +234,24 @@ fn a_file_gets_one_save_at_a_time() {
     world.run("store restore all.save --check").code(0);
     assert_eq!(world.files(), ["all.save", "data"]);
 }
+
+/// Regression: the log of a new execution continued that of an execution of the replaced store.
+#[test]
+fn a_new_execution_has_its_own_log_after_a_restore() {
+    let world = World::new();
+    for name in ["alpha", "beta"] {
+        let job = format!(
+            "<job id=\"{name}\" version=\"1.0\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\"><step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"true\"/></properties></batchlet></step></job>"
+        );
+        world.write(&format!("{name}.xml"), job);
+    }
+    world.run("queue define Q").code(0);
+    world.run("store save before").code(0);
+    world.run("job start alpha.xml").code(0);
+    world.run("store restore before --replace").code(0);
+    world.run("job start beta.xml").code(0);
+    let log = world.run("job log 1").code(0).out();
+    assert!(log.contains("beta") && !log.contains("alpha"), "{log}");
+    let old = String::from_utf8(world.read("data/job-logs/1.replaced-1.log")).expect("text");
+    assert!(old.contains("alpha"), "{old}");
+}

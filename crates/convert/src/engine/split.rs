@@ -23,6 +23,18 @@ fn is_document_name(name: &str, extension: &str) -> bool {
     digits >= DIGITS && name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'))
 }
 
+/// Digits of the largest number of a document in a folder that a run is expected to reach.
+const DIGITS_EXPECTED: usize = 7;
+
+/// Returns true if a run may write a document with this name: a number, which has zeros in front only if it is short, and the rest of the name. Names
+/// that begin with a date have more digits.
+fn may_be_written(name: &str, extension: &str) -> bool {
+    let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+    is_document_name(name, extension)
+        && (digits == DIGITS || digits <= DIGITS_EXPECTED && !name.starts_with('0'))
+        && name[digits..].starts_with(['-', '.'])
+}
+
 /// Returns the first of some files that a document in `folder` could replace: it is in the folder and has the name of a document with this extension,
 /// or a link with such a name leads to it.
 #[must_use]
@@ -32,7 +44,7 @@ pub fn replaced_by_documents<'f>(
     mut files: impl Iterator<Item = &'f Path>,
 ) -> Option<&'f Path> {
     let folder = folder.canonicalize().ok()?;
-    let is_document = |name: &OsStr| name.to_str().is_some_and(|name| is_document_name(name, extension));
+    let is_document = |name: &OsStr| name.to_str().is_some_and(|name| may_be_written(name, extension));
     let entries = std::fs::read_dir(&folder).ok()?.flatten();
     let links = entries.filter(|entry| {
         is_document(&entry.file_name()) && entry.file_type().is_ok_and(|file_type| file_type.is_symlink())

@@ -448,20 +448,12 @@ by = "KIND"
 "#,
         expect![[r#"
             error[CNV-024]: `ORDER-NO` cannot hold one of these values
-              at test.toml:3:6
+              at test.toml:4:1
               |
-            3 | by = "ORDER-NO"
-              |      ^^^^^^^^^^
+            4 | [[records.type]]
+              | ^^^^^^^^^^^^^^^^
 
-            hint: number fields need whole numbers, negative ones only with a sign in the picture; text fields need characters of the code page, or all their bytes as 0x…
-
-            error[PLN-005]: default of `ORDER-NO` does not fit it: expected a number
-              at test.toml:3:6
-              |
-            3 | by = "ORDER-NO"
-              |      ^^^^^^^^^^
-
-            hint: the field is PIC 9(2)
+            hint: number fields need whole numbers of at most their digits, negative ones only with a sign in the picture; text fields need at most their length in characters of the code page, or all their bytes as 0x…
 
             error[CNV-021]: `CUST-ID` shares its storage with no other field
               at test.toml:10:8

@@ -165,7 +165,8 @@ impl Compiler<'_> {
         // Types are wrapped by their own names.
         interface.wrapper = None;
         // A wrong value has its finding already.
-        let is_set = by.is_some() && test.is_none() || default_value(by, of_type, layout, &mut interface);
+        let is_wrong = by.is_some() && test.is_none() && !of_type.values.is_empty();
+        let is_set = is_wrong || default_value(by, of_type, layout, &mut interface);
         let style = interface.key_style;
         let plan = self.plan(layout, interface)?;
         let name = rename.clone().unwrap_or_else(|| style.key(view.as_deref().unwrap_or(record)));

@@ -484,10 +484,13 @@ fn more_decimals_leave_the_digits_before_the_point() {
         ("fractionDigits=12", "n decimal(36,12)"),
         ("fractionDigits=13", "n decimal(37,13)"),
         ("fractionDigits=14", "n decimal(38,14)"),
-        ("fractionDigits=20", "n decimal(38,14)"),
+        ("fractionDigits=15", "n decimal(38,15)"),
+        ("fractionDigits=20", "n decimal(38,20)"),
+        ("fractionDigits=25", "n decimal(38,20)"),
         ("totalDigits=11 fractionDigits=2", "n decimal(13,2)"),
-        ("totalDigits=30 fractionDigits=20", "n decimal(38,14)"),
-        ("totalDigits=20 fractionDigits=20", "n decimal(38,18)"),
+        ("totalDigits=30 fractionDigits=20", "n decimal(38,20)"),
+        ("totalDigits=36 fractionDigits=18", "n decimal(38,18)"),
+        ("totalDigits=20 fractionDigits=20", "n decimal(38,20)"),
         ("fractionDigits=3 minInclusive=-10 maxInclusive=10", "n decimal(5,3)"),
     ] {
         assert_eq!(number(facets), expected, "{facets}");

@@ -71,15 +71,24 @@ pub(crate) fn definitions(path: &Path) -> Result<Option<Vec<Finding>>, Findings>
     let documents = Documents::new(path, SourceFile::read(path)?)?;
     let Some(names) = Reader::new(&documents).definitions() else { return Ok(None) };
     let mut findings = DistinctFindings::default();
+    let mut parts = 0;
     for name in names.iter().filter(|name| !name.starts_with('/')) {
         let mut reader = Reader::new(&documents);
         if let Some(model) = reader.root(Some(name)) {
             reader.check_required(&model);
         }
+        parts += reader.parts();
+        // A check of a schema has an end, even if each definition refers to all others.
+        if parts > PARTS_MAX {
+            break;
+        }
         reader.findings().into_iter().for_each(|finding| findings.push(finding));
     }
     Ok(Some(findings.into_vec()))
 }
+
+/// Parts of all definitions of a schema that a check reads.
+const PARTS_MAX: usize = 5_000_000;
 
 struct Builder<'f> {
     file: &'f SourceFile,

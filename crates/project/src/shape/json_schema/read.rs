@@ -213,7 +213,11 @@ impl<'d> Reader<'d> {
         findings
     }
 
-    /// Returns the schema of the documents: the file's root, or one of its definitions.
+    /// Returns the number of parts that were read.
+    pub(crate) fn parts(&self) -> usize {
+        self.count
+    }
+
     /// Returns the names of the definitions of a schema that has nothing else; `None` for other schemas.
     pub(crate) fn definitions(&self) -> Option<Vec<String>> {
         const ASIDE: [&str; 7] = ["$schema", "$id", "id", "$comment", "$vocabulary", "title", "description"];
@@ -225,6 +229,7 @@ impl<'d> Reader<'d> {
         (is_alone && !tables.is_empty()).then(|| names.collect())
     }
 
+    /// Returns the schema of the documents: the file's root, or one of its definitions.
     pub(crate) fn root(&mut self, part: Option<&str>) -> Option<Model> {
         let document = self.documents.get(0);
         let Some(part) = part else {

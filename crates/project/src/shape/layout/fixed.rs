@@ -33,26 +33,23 @@ impl AsCopybook {
             Some(span) => Place { path, ..loader.file.text.place(span) },
             None => Place { path, file: place.file.clone(), ..Place::default() },
         };
-        for (number, name) in (1..).zip(&self.names) {
-            finding.message = renamed(&finding.message, &format!("F{number}"), name);
-        }
+        finding.message = renamed(&finding.message, &self.names);
         finding
     }
 }
 
-/// Replaces a word of a text.
-fn renamed(text: &str, word: &str, by: &str) -> String {
+/// Replaces the words F1, F2 and so on of a text by names.
+fn renamed(text: &str, names: &[String]) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(word) {
-        let (before, behind) = (&rest[..at], &rest[at + word.len()..]);
-        out.push_str(before);
-        let is_whole = !before.ends_with(is_part) && !behind.starts_with(is_part);
-        out.push_str(if is_whole { by } else { word });
+    while let Some(first) = rest.chars().next() {
+        let end = if is_part(first) { rest.find(|c| !is_part(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let (word, behind) = rest.split_at(end);
+        let number = word.strip_prefix('F').and_then(|digits| digits.parse::<usize>().ok()?.checked_sub(1));
+        out.push_str(number.and_then(|number| names.get(number)).map_or(word, String::as_str));
         rest = behind;
     }
-    out.push_str(rest);
     out
 }
 

@@ -104,9 +104,14 @@ pub(crate) fn definitions(path: &Path) -> Result<Option<Vec<Finding>>, Findings>
     for element in elements {
         let mut reader = Reader::new(&documents);
         reader.element(0, element);
-        nodes += reader.nodes + reader.attributes;
-        // Nothing says that documents begin with an element so large. Others refer to it, and only its parts count there.
-        if nodes > NODES_MAX {
+        let size = reader.nodes + reader.attributes;
+        nodes += size;
+        // An element this large need not be a document: maps may use only elements inside it.
+        if size > NODES_MAX {
+            continue;
+        }
+        // A check of a schema has an end, even if each element refers to all others.
+        if nodes > 100 * NODES_MAX {
             break;
         }
         reader.take_findings().into_iter().for_each(|finding| findings.push(finding));

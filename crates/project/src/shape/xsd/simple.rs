@@ -159,15 +159,17 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Returns a number with digits before and after the point, 38 at most: decimals give way to digits before the point up to those of `xs:decimal`.
+/// Returns a number with digits before and after the point, 38 at most: at least 18 before the point, and then the decimals.
 fn decimal(front: u16, scale: i16, signed: bool) -> Scalar {
     const DIGITS_MAX: i16 = 38;
     let front = i16::try_from(front).unwrap_or(DIGITS_MAX).min(DIGITS_MAX);
-    let front = front.min((DIGITS_MAX - scale).max(front.min(DECIMAL.0 - DECIMAL.1)));
+    let front = front.min((DIGITS_MAX - scale).max(FRONT));
     let scale = scale.min(DIGITS_MAX - front);
     Scalar::Decimal { digits: (front + scale).unsigned_abs().max(1), scale, signed }
 }
 
+/// Digits before the point to which decimals give way. Numbers with more are rarer than such decimals.
+const FRONT: i16 = 18;
 /// Digits and decimals of `xs:decimal`.
 const DECIMAL: (i16, i16) = (36, 12);
 
