@@ -85,6 +85,12 @@ pub(crate) fn operations(plan: &Plan) -> Vec<Op> {
     kept
 }
 
+/// Returns the places of the counters and selectors of a record, by slot; `None` if a counter is bad or missing.
+pub(crate) fn places(plan: &Plan, record: &[u8]) -> Option<Vec<usize>> {
+    let mut walk = Walk { plan, bytes: record, slots: vec![0; plan.captures.len()] };
+    walk.tables().ok().map(|_| walk.slots)
+}
+
 struct Walk<'a> {
     plan: &'a Plan,
     bytes: &'a [u8],
@@ -101,6 +107,13 @@ struct Open {
 
 impl Walk<'_> {
     fn run(&mut self) -> Result<Extent, Extent> {
+        let base = self.tables()?;
+        let cut = if self.plan.tails.is_empty() { 0 } else { self.cut()? };
+        Ok(Extent::Bytes(self.plan.layout.length_max.wrapping_add(base).saturating_sub(cut)))
+    }
+
+    /// Finds the places of counters and selectors, and returns the base after the last table.
+    fn tables(&mut self) -> Result<usize, Extent> {
         let plan = self.plan;
         let mut open: Vec<Open> = Vec::new();
         let (mut pc, mut base) = (0, 0usize);
@@ -137,8 +150,7 @@ impl Walk<'_> {
             }
             pc += 1;
         }
-        let cut = if plan.tails.is_empty() { 0 } else { self.cut()? };
-        Ok(Extent::Bytes(plan.layout.length_max.wrapping_add(base).saturating_sub(cut)))
+        Ok(base)
     }
 
     fn cut(&self) -> Result<usize, Extent> {

@@ -6,9 +6,12 @@
 //! * an element whose name begins with a tag (`N1`, `NM1_Buyer`, `NAD`) and that holds data elements, or elements of these, is a
 //!   segment; the elements of data elements in it are composites;
 //! * any other is a loop;
-//! * `sequence` is an order, `all` is any order, of a `choice` each is optional; `minOccurs` 0 is optional, `maxOccurs` the count;
+//! * `sequence` is an order, `all` is any order, of a `choice` each is optional; `minOccurs` 0 is optional, `maxOccurs` the count; a reference to
+//!   a `group` is the content of the group;
 //! * a data element named by a letter and a number (`E3035`) or by its place (`NM103`) is that element; others are named by their place and
 //!   keep their name for people.
+
+use core::cell::RefCell;
 
 use quayline_core::{Finding, Findings};
 use quayline_edi::Standard;
@@ -31,6 +34,8 @@ const DIGITS_MAX: u32 = 18;
 const DEPTH_MAX: usize = 32;
 /// Segments and loops of a message. Types that lead to others twice multiply.
 const ITEMS_MAX: usize = 100_000;
+/// References to groups in the content of an element. A group that contains itself ends there with a finding.
+const GROUPS_MAX: usize = 1_000;
 
 /// Returns whether a text is a schema with a guide's `appinfo`.
 pub(crate) fn is_schema(text: &str) -> bool {
@@ -43,7 +48,15 @@ pub(crate) fn is_schema(text: &str) -> bool {
 /// It is not XML, has no `guide` in an `appinfo`, or refers to types that it does not define.
 pub fn import(source: SourceText<'_>) -> Result<Imported, Findings> {
     let root = XmlElement::read(source)?;
-    Schema { source, root: &root, findings: Vec::new(), elements: Dictionary::default(), count: 0 }.read()
+    Schema {
+        source,
+        root: &root,
+        findings: Vec::new(),
+        elements: Dictionary::default(),
+        count: 0,
+        left_out: RefCell::default(),
+    }
+    .read()
 }
 
 struct Schema<'a> {
@@ -53,6 +66,8 @@ struct Schema<'a> {
     elements: Dictionary,
     /// Segments and loops so far, each as often as types lead to it.
     count: usize,
+    /// Particles that a guide cannot express.
+    left_out: RefCell<Vec<&'a XmlElement>>,
 }
 
 /// An element of a content model.
@@ -98,6 +113,10 @@ impl<'a> Schema<'a> {
         tidy(&mut items, &mut |id, message| {
             warnings.push(source.warning(codes::NOT_CARRIED_OVER, element.at, format!("{id}: {message}")));
         });
+        for of in self.left_out.take() {
+            let message = format!("the importer leaves out `{}`, which has no form in a guide", of.name);
+            warnings.push(source.warning(codes::NOT_CARRIED_OVER, of.at, message));
+        }
         self.findings.extend(warnings);
         qualify(&mut items, &key_field);
         let mut dictionary = self.elements;
@@ -229,7 +248,7 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// Reads the facets of a simple type: data type, minimum and maximum length, codes.
+    /// Reads the facets of a simple type or of simple content: data type, minimum and maximum length, codes.
     fn facets(
         &self,
         element: &'a XmlElement,
@@ -237,19 +256,19 @@ impl<'a> Schema<'a> {
     ) -> Result<(DataType, u32, u32, Option<Codes>), Findings> {
         let mut restrictions = Vec::new();
         let mut base = element.attribute("type");
-        let mut simple = element.child("simpleType");
+        let mut own = element.child("simpleType").or_else(|| element.child("complexType"));
         loop {
-            match simple.map(|simple| simple.child("restriction")) {
-                Some(Some(restriction)) => {
-                    restrictions.push(restriction);
-                    base = restriction.attribute("base");
-                }
+            if let Some(of) = own {
                 // A list or a union of types: a text.
-                Some(None) => base = None,
-                None => {}
+                let derived = derivation(of);
+                restrictions.extend(derived);
+                base = derived.and_then(|of| of.attribute("base"));
             }
             let Some(name) = base.map(local).filter(|name| !is_built_in(name)) else { break };
-            simple = Some(self.named("simpleType", name, element)?);
+            own = Some(match self.complex(name) {
+                Some(complex) => complex,
+                None => self.named("simpleType", name, element)?,
+            });
             if restrictions.len() > DEPTH_MAX {
                 return Err(self.refused(element, "its type is a restriction of itself"));
             }
@@ -322,7 +341,7 @@ impl<'a> Schema<'a> {
         let mut particles = Vec::new();
         if let Some(content) = self.content(of)? {
             let around = Around { requirement: Requirement::Mandatory, max: Some(1), position: None, repeated: None };
-            self.collect(content, around, &mut particles)?;
+            self.collect(content, around, &mut 0, &mut particles)?;
         }
         Ok(particles)
     }
@@ -331,6 +350,7 @@ impl<'a> Schema<'a> {
         &self,
         group: &'a XmlElement,
         around: Around<'a>,
+        groups: &mut usize,
         particles: &mut Vec<Particle<'a>>,
     ) -> Result<(), Findings> {
         let next = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX).saturating_mul(10);
@@ -340,7 +360,12 @@ impl<'a> Schema<'a> {
         }
         let max = times(around.max, own);
         let of_group = requirement_of(group, around.requirement);
-        let is_particle = |of: &&XmlElement| matches!(of.name.as_str(), "sequence" | "choice" | "all" | "element");
+        if group.name == "group" {
+            *groups += 1;
+            let content = self.group(group, *groups)?;
+            return self.collect(content, Around { requirement: of_group, max, ..around }, groups, particles);
+        }
+        let is_particle = |of: &&XmlElement| MODELS.contains(&of.name.as_str()) || of.name == "element";
         let is_alternating =
             group.name == "sequence" && max != Some(1) && group.children.iter().filter(is_particle).count() > 1;
         let repeated = if is_alternating { Some(group) } else { around.repeated };
@@ -350,8 +375,8 @@ impl<'a> Schema<'a> {
         for child in &group.children {
             let requirement = if group.name == "choice" { Requirement::Optional } else { of_group };
             match child.name.as_str() {
-                "sequence" | "choice" | "all" => {
-                    self.collect(child, Around { requirement, max, position, repeated }, particles)?;
+                name if MODELS.contains(&name) => {
+                    self.collect(child, Around { requirement, max, position, repeated }, groups, particles)?;
                 }
                 "element" => {
                     let element = match child.attribute("ref").map(local) {
@@ -369,10 +394,29 @@ impl<'a> Schema<'a> {
                     let max = times(max, own);
                     particles.push(Particle { element, name, requirement, max, position, repeated });
                 }
-                _ => {}
+                "annotation" => {}
+                _ => {
+                    let mut left_out = self.left_out.borrow_mut();
+                    if left_out.iter().all(|known| known.at != child.at) {
+                        left_out.push(child);
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Returns the content of the group that a reference names, the reference of this number in the content of an element.
+    fn group(&self, reference: &'a XmlElement, number: usize) -> Result<&'a XmlElement, Findings> {
+        if number > GROUPS_MAX {
+            let message =
+                format!("an element refers to more than {GROUPS_MAX} groups; a group must not contain itself");
+            return Err(self.refused(reference, &message));
+        }
+        let name = reference.attribute("ref").map(local);
+        let group =
+            self.named("group", name.ok_or_else(|| self.refused(reference, "a group has no ref"))?, reference)?;
+        model(group).ok_or_else(|| self.refused(group, "a group has no content"))
     }
 
     /// Returns `maxOccurs`; `None` is unbounded.
@@ -384,14 +428,13 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// Returns the sequence, choice or all group of an element's type; `None` for simple content.
+    /// Returns the content model of an element's type; `None` for simple content.
     fn content(&self, element: &'a XmlElement) -> Result<Option<&'a XmlElement>, Findings> {
         let named = element.attribute("type").map(local).filter(|name| !is_built_in(name));
         let complex = match (element.child("complexType"), named) {
             (Some(complex), _) => Some(complex),
             (None, Some(name)) => {
-                let is = |of: &&XmlElement| of.attribute("name") == Some(name);
-                let complex = self.root.children_named("complexType").find(is);
+                let complex = self.complex(name);
                 if complex.is_none() {
                     self.named("simpleType", name, element)?;
                 }
@@ -400,13 +443,16 @@ impl<'a> Schema<'a> {
             (None, None) => None,
         };
         let Some(complex) = complex else { return Ok(None) };
-        let model = |of: &'a XmlElement| ["sequence", "choice", "all"].iter().find_map(|name| of.child(name));
         if complex.child("complexContent").is_some() {
             return Err(
                 self.refused(complex, "a type that extends or restricts another; expected its content written out")
             );
         }
         Ok(model(complex))
+    }
+
+    fn complex(&self, name: &str) -> Option<&'a XmlElement> {
+        self.root.children_named("complexType").find(|of| of.attribute("name") == Some(name))
     }
 
     fn named(&self, kind: &'static str, name: &str, from: &XmlElement) -> Result<&'a XmlElement, Findings> {
@@ -419,6 +465,20 @@ impl<'a> Schema<'a> {
     fn refused(&self, at: &XmlElement, message: &str) -> Findings {
         self.source.refused(codes::NOT_OF_THE_FORM, at.at, message)
     }
+}
+
+/// Content models.
+const MODELS: [&str; 4] = ["sequence", "choice", "all", "group"];
+
+/// Returns the content model of a type or a group.
+fn model(of: &XmlElement) -> Option<&XmlElement> {
+    MODELS.iter().find_map(|name| of.child(name))
+}
+
+/// Returns the restriction or extension that a type with simple content is; `None` for other types, a list and a union.
+fn derivation(of: &XmlElement) -> Option<&XmlElement> {
+    let content = if of.name == "complexType" { of.child("simpleContent")? } else { of };
+    content.child("restriction").or_else(|| content.child("extension"))
 }
 
 /// Returns the count of an element of a group: its own for each repetition of the group.

@@ -30,7 +30,7 @@ impl EdiError {
                 AcknowledgmentCodes { transaction: Some("18"), contrl: Some("14"), ..none }
             }
             // The checks of the guide report this fault.
-            EdiError::NotInDocument { .. } => none,
+            EdiError::NotInDocument { .. } | EdiError::ImpliedMark => none,
             EdiError::Content(error) => error.acknowledgment(),
             // 022 invalid control structure; 12 invalid value.
             EdiError::IsaWidth { .. } | EdiError::Header { .. } => ta1("022", "12"),

@@ -5,6 +5,9 @@ use core::fmt;
 use crate::acknowledgment_codes::AcknowledgmentCodes;
 use crate::delimiters::Standard;
 
+/// Code of numbers in a form that documents do not keep.
+pub(crate) const NUMBER_FORM: &str = "EDI-132";
+
 /// Content of a transaction that its guide does not allow: kind, and place in the guide's terms.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ContentError {
@@ -240,7 +243,7 @@ impl ContentError {
             ContentErrorKind::HlChild { .. } => "EDI-128",
             ContentErrorKind::Rule(_) => "EDI-130",
             ContentErrorKind::Blank => "EDI-131",
-            ContentErrorKind::NumberForm { .. } => "EDI-132",
+            ContentErrorKind::NumberForm { .. } => NUMBER_FORM,
         }
     }
 

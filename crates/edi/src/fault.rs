@@ -6,7 +6,7 @@ use quayline_charset::CodeProblem;
 use quayline_core::{Code, Fault, Finding, PlaceName, PlacePart, Severity};
 
 use crate::Level;
-use crate::content_error::ContentError;
+use crate::content_error::{ContentError, NUMBER_FORM};
 use crate::delimiters::Standard;
 use crate::position::Position;
 
@@ -400,6 +400,11 @@ pub enum EdiError {
         /// True for a loop whose repetitions are not adjacent.
         together: bool,
     },
+    /// `EDI-132`: a number with implied decimals that has a decimal mark, which documents do not keep.
+    #[error(
+        "an element with implied decimals has a decimal mark; documents have its text, and Quayline writes the number without the mark"
+    )]
+    ImpliedMark,
     /// `EDI-046`: text by code extension that cannot be read.
     #[error("{problem}; what cannot be read is left out")]
     CodeExtension {
@@ -555,6 +560,7 @@ impl EdiError {
             EdiError::Columns { .. } => "EDI-043",
             EdiError::NoGuide { .. } => "EDI-044",
             EdiError::NotInDocument { .. } => "EDI-045",
+            EdiError::ImpliedMark => NUMBER_FORM,
             EdiError::CodeExtension { .. } => "EDI-046",
             EdiError::ImplementationDiffers => "EDI-047",
             EdiError::Repertoire { .. } | EdiError::Controls => "EDI-048",
@@ -585,6 +591,7 @@ impl EdiError {
                 | EdiError::Repertoire { .. }
                 | EdiError::Controls
                 | EdiError::EnvelopeElements { .. }
+                | EdiError::ImpliedMark
         )
     }
 
@@ -593,7 +600,10 @@ impl EdiError {
     pub fn clause(&self) -> Option<&'static str> {
         use Standard::{Edifact, X12};
         match self {
-            EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::NotInDocument { .. } => None,
+            EdiError::Noise { .. }
+            | EdiError::NoInterchange
+            | EdiError::NotInDocument { .. }
+            | EdiError::ImpliedMark => None,
             EdiError::NoGuide { standard: X12, .. } => Some("X12.6, ST01, ST03 and GS08"),
             EdiError::NoGuide { standard: Edifact, .. } => Some("ISO 9735-1, UNH S009"),
             EdiError::SegmentTooLong { .. } | EdiError::TooManyElements { .. } | EdiError::Columns { .. } => None,
@@ -664,6 +674,7 @@ impl EdiError {
             EdiError::NoGuide { known, .. } => {
                 return Some(format!("give a guide for it; there are guides for {known}"));
             }
+            EdiError::ImpliedMark => "write its digits only, with the decimal places that the guide implies",
             EdiError::NotInDocument { together: true } => "put the loops or segments of the same kind together",
             EdiError::NotInDocument { together: false } => {
                 "correct the data, or add what it has to the guide, for example by an overlay"

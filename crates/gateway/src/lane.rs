@@ -285,7 +285,9 @@ impl OperationLane {
             }
         }
         let check = (file.has_views && file.action.takes_body()).then(|| {
-            let nodes = operation.service.request.shape.iter().map(|(node, _)| node);
+            // The encoder has checked the views of a whole record.
+            let is_part = file.changes_a_part();
+            let nodes = operation.service.request.shape.iter().map(|(node, _)| node).filter(|_| is_part);
             let answers = operation.responses.iter().map(|response| &response.body);
             RecordCheck {
                 request: operation.service.request.plan.clone(),

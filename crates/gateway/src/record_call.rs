@@ -12,7 +12,7 @@ use core::ops::Range;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use quayline_cobol::{RecordDecoder, RecordFaults, RecordPlan};
+use quayline_cobol::{Extent, RecordDecoder, RecordFaults, RecordPlan};
 use quayline_core::NodeId;
 
 use crate::{FieldError, Problem, codes, from_base64url, to_base64url};
@@ -270,7 +270,7 @@ pub struct RecordCall {
 pub struct RecordCheck {
     /// The plan of the request.
     pub(crate) request: RecordPlan,
-    /// Members that the request has.
+    /// Members that a request for a part of the record has.
     pub(crate) given: Vec<NodeId>,
     /// The plan of answers, if they have the record.
     pub(crate) answer: Option<RecordPlan>,
@@ -306,11 +306,12 @@ impl RecordCall {
     #[must_use]
     pub fn merged(&self, old: &[u8]) -> Vec<u8> {
         let Some(changed) = &self.changed else {
-            let length = self.measure.as_ref().and_then(|plan| {
-                let front = old.get(..plan.length_front()?)?;
-                RecordDecoder::new(plan).length(front)
-            });
-            return [&self.record, length.and_then(|length| old.get(length..)).unwrap_or_default()].concat();
+            let beyond = match self.measure.as_ref().map(|plan| plan.extent(old)) {
+                Some(Extent::Bytes(length)) => old.get(length..),
+                // The end of a record without valid counters is unknown.
+                Some(Extent::NeedMore { .. } | Extent::Bad(_)) | None => None,
+            };
+            return [&self.record, beyond.unwrap_or_default()].concat();
         };
         let mut new = old.to_vec();
         let end = changed.iter().map(|range| range.end).max().unwrap_or(0).min(self.record.len());

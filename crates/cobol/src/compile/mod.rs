@@ -1,5 +1,6 @@
 //! Compiles a layout and an interface to a plan: walks the layout once and writes shape, operations and targets side by side.
 
+mod choices;
 mod dates;
 mod key;
 mod names;
@@ -11,18 +12,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use quayline_charset::Charset;
-use quayline_core::{
-    Code, Fault, Finding, Findings, Moment, NodeId, Occurs, PRESERVE, Scalar, Shape, ShapeBuilder, TextPlace,
-};
+use quayline_core::{Finding, Findings, Moment, NodeId, Occurs, PRESERVE, Scalar, Shape, ShapeBuilder, TextPlace};
 
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use crate::plan::{
     Choice, HIDDEN, Item, ItemForm, ItemIndex, LastTable, ListTarget, Op, OriginNodes, Plan, RecordPlan, SignCode,
-    Slide, Table, Target, TargetKind, TextTables, Union, View, picture_digits, plain_number, text_code,
+    Slide, Table, Target, TargetKind, TextTables, Union, View, picture_digits, text_code,
 };
 use crate::{BadValue, FieldValues, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
+use choices::ChoiceSpec;
 use names::{Name, Names};
-use select::{Selection, case_twice, choice_twice, resolve_one};
+use select::Selection;
 
 impl RecordPlan {
     /// Compiles `layout` as `interface` selects it.
@@ -189,99 +189,7 @@ struct Compiler<'a> {
     findings: Vec<Finding>,
 }
 
-struct ChoiceSpec {
-    slot: u32,
-    cases: Vec<(String, FieldIndex)>,
-    is_number: bool,
-    otherwise: Option<FieldIndex>,
-}
-
 impl Compiler<'_> {
-    /// Assigns slots to ODO counters and selectors before anything is compiled.
-    fn find_captures(&mut self) {
-        for (_, field) in self.layout.iter() {
-            if let Some(counter) = field.occurs.and_then(|occurs| occurs.depending_on) {
-                self.slot(counter);
-            }
-        }
-        let interface = self.interface;
-        for view in &interface.views {
-            self.chosen_views.extend(resolve_one(self.layout, view, "view of every record", &mut self.findings));
-        }
-        for choice in &interface.choices {
-            let what = "choice of a view";
-            let storage = resolve_one(self.layout, &choice.storage, what, &mut self.findings);
-            let by = resolve_one(self.layout, &choice.by, what, &mut self.findings);
-            let mut case_of = |name: &str| resolve_one(self.layout, name, what, &mut self.findings);
-            let cases: Vec<(String, Option<FieldIndex>)> = choice
-                .cases
-                .iter()
-                .flat_map(|(values, view)| {
-                    let view = case_of(view);
-                    values.iter().map(move |value| (value.trim().to_owned(), view))
-                })
-                .collect();
-            let otherwise = choice.otherwise.as_deref().map(&mut case_of);
-            let (Some(storage), Some(by)) = (storage, by) else { continue };
-            let storage = self.layout.field(storage).redefines.unwrap_or(storage);
-            if !self.layout.field(by).is_item() || by >= storage || !self.encloses(by, storage) {
-                self.findings.push(
-                    Finding::error(
-                        Code("PLN-003"),
-                        Fault::Config,
-                        format!("`{}` cannot choose a view of `{}`", choice.by, choice.storage),
-                    )
-                    .hint("the selector must be an elementary item before the storage, and in no table that the storage is not in"),
-                );
-                continue;
-            }
-            let views: Vec<FieldIndex> = self.views(storage);
-            for view in cases.iter().filter_map(|(_, view)| *view).chain(otherwise.flatten()) {
-                if !views.contains(&view) {
-                    let names: Vec<String> = views.iter().map(|v| self.layout.field(*v).name.clone()).collect();
-                    self.findings.push(
-                        Finding::error(
-                            Code("PLN-004"),
-                            Fault::Config,
-                            format!("`{}` is not a view of `{}`", self.layout.field(view).name, choice.storage),
-                        )
-                        .hint(format!("its views are {}", names.join(", "))),
-                    );
-                }
-            }
-            let is_number = matches!(&self.layout.field(by).kind, FieldKind::Item(encoding) if is_decimal(encoding));
-            let cases = cases.into_iter().filter_map(|(value, view)| {
-                Some((if is_number { self.numeric_case(by, value) } else { value }, view?))
-            });
-            let cases: Vec<(String, FieldIndex)> = cases.collect();
-            let slot = self.slot(by);
-            self.findings.extend(case_twice(&choice.by, &cases));
-            let spec = ChoiceSpec { slot, cases, is_number, otherwise: otherwise.flatten() };
-            if self.choices.insert(storage, spec).is_some() {
-                self.findings.push(choice_twice(&self.layout.field(storage).name));
-            }
-        }
-    }
-
-    /// Formats a case like the selector's value: `01` is `1` for a number.
-    fn numeric_case(&mut self, by: FieldIndex, case: String) -> String {
-        let field = self.layout.field(by);
-        match plain_number(&case) {
-            Some(number) => number,
-            None => {
-                self.findings.push(
-                    Finding::error(
-                        Code("PLN-007"),
-                        Fault::Config,
-                        format!("a case of the choice by `{}` is not a number: `{case}`", field.name),
-                    )
-                    .hint(format!("the field is {}: write the cases as numbers", field.description)),
-                );
-                case
-            }
-        }
-    }
-
     fn slot(&mut self, field: FieldIndex) -> u32 {
         if let Some(slot) = self.slots.get(&field) {
             return *slot;
@@ -291,12 +199,6 @@ impl Compiler<'_> {
         self.captures.push(item);
         self.slots.insert(field, slot);
         slot
-    }
-
-    /// Returns whether every table around `outer` is also around `inner`.
-    fn encloses(&self, outer: FieldIndex, inner: FieldIndex) -> bool {
-        let inner = self.tables_around(inner);
-        self.tables_around(outer).iter().all(|table| inner.contains(table))
     }
 
     /// Tables around a field, outermost first, itself not counted.
@@ -437,6 +339,7 @@ impl Compiler<'_> {
         self.view = outer;
         let len = index(self.ops.len() - head - 1);
         self.ops[head] = Op::Union { union, len };
+        self.capture_before(head);
         let choice = choice.map(|spec| {
             let position = |view: FieldIndex| views.iter().position(|v| *v == view);
             Choice {
@@ -449,6 +352,26 @@ impl Compiler<'_> {
         });
         let union = &mut self.unions[union as usize];
         (union.views, union.choice) = (compiled, choice);
+    }
+
+    /// Repeats the captures of all views before the union at operation `head`: a record runs the operations of one view, but it has the
+    /// counters and selectors of each. Views hold no sliding tables, so their places are fixed.
+    fn capture_before(&mut self, head: usize) {
+        let mut captures: Vec<(u32, Op, ItemIndex)> = Vec::new();
+        let mut at = head + 1;
+        while let Some(op) = self.ops.get(at) {
+            match *op {
+                // Only the table itself uses what it captures.
+                Op::Loop { len, .. } => at += len as usize,
+                Op::Capture { slot, .. } if captures.iter().all(|(known, ..)| *known != slot) => {
+                    captures.push((slot, *op, self.op_items[at]));
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.ops.splice(head..head, captures.iter().map(|(_, op, _)| *op));
+        self.op_items.splice(head..head, captures.iter().map(|(.., item)| *item));
     }
 
     fn field_if(&mut self, field: FieldIndex, visible: bool, shown: bool) {

@@ -445,15 +445,23 @@ impl State {
                 continue;
             }
             self.given.add(at);
-            if let Some(written) = self.written.get_mut(at..at + item.size) {
-                written.fill(true);
-            }
-            let bytes = &mut self.image[at..at + item.size];
-            match encode_item(plan, item, Value::Int(i64::from(count), 0), bytes) {
+            match self.set_counter(plan, item, at, Value::Int(i64::from(count), 0)) {
                 Ok(()) => self.track(counter, at, IsNull::No),
                 Err(kind) => self.count_fault(plan, kind, node, around),
             }
         }
+    }
+
+    /// Writes the count of a list. If a view of the document has bytes of the counter, both must agree.
+    fn set_counter(&mut self, plan: &Plan, item: &Item, at: usize, count: Value<'_>) -> Result<(), FaultKind> {
+        let range = at..at + item.size;
+        if let Some(written) = self.written.get_mut(range.clone()) {
+            if written.contains(&true) {
+                return self.write_view(plan, item, at, count);
+            }
+            written.fill(true);
+        }
+        encode_item(plan, item, count, &mut self.image[range])
     }
 
     /// Adds a fault of a list that was closed earlier. The lists around it are restored for the path.

@@ -11,6 +11,7 @@ mod odo;
 mod preserved;
 mod probes;
 mod reviewed;
+mod shared;
 mod short;
 mod values;
 mod views;

@@ -128,30 +128,36 @@ fn what_a_schema_must_have_is_told() {
     );
 }
 
+/// Returns the structure of a schema whose root element has this content, and the findings of its import.
+fn structure(content: &str, more: &str) -> String {
+    let segment = |tag: &str| {
+        format!(
+            r#"<xs:element name="{tag}"><xs:complexType><xs:sequence><xs:element name="{tag}01" type="xs:string"/></xs:sequence></xs:complexType></xs:element>"#
+        )
+    };
+    let text = format!(
+        r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:annotation><xs:appinfo><guide standard="X12" version="005010" transaction="850"/></xs:appinfo></xs:annotation>
+  <xs:element name="Order"><xs:complexType>{content}</xs:complexType></xs:element>{}{}{}{more}</xs:schema>"#,
+        segment("BEG"),
+        segment("REF"),
+        segment("DTM")
+    );
+    let imported = match xsd::import(SourceText::new("mine.xsd", &text)) {
+        Ok(imported) => imported,
+        Err(findings) => return findings.to_string(),
+    };
+    let body = crate::body(&imported.guides[0]);
+    let lines = body.lines().skip_while(|line| *line != "structure").skip(1).map(str::trim);
+    let mut seen: Vec<String> = lines.map(str::to_owned).collect();
+    seen.extend(imported.findings.iter().map(|finding| format!("{}: {}", finding.code, finding.message)));
+    seen.join("\n")
+}
+
 /// Regression: the counts of groups were ignored, so that each alternative of a repeated choice was allowed once.
 #[test]
 fn groups_have_counts_too() {
-    let structure = |content: &str| -> String {
-        let segment = |tag: &str| {
-            format!(
-                r#"<xs:element name="{tag}"><xs:complexType><xs:sequence><xs:element name="{tag}01" type="xs:string"/></xs:sequence></xs:complexType></xs:element>"#
-            )
-        };
-        let text = format!(
-            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
-  <xs:annotation><xs:appinfo><guide standard="X12" version="005010" transaction="850"/></xs:appinfo></xs:annotation>
-  <xs:element name="Order"><xs:complexType>{content}</xs:complexType></xs:element>{}{}{}</xs:schema>"#,
-            segment("BEG"),
-            segment("REF"),
-            segment("DTM")
-        );
-        let imported = xsd::import(SourceText::new("mine.xsd", &text)).unwrap_or_else(|findings| panic!("{findings}"));
-        let body = crate::body(&imported.guides[0]);
-        let lines = body.lines().skip_while(|line| *line != "structure").skip(1).map(str::trim);
-        let mut seen: Vec<String> = lines.map(str::to_owned).collect();
-        seen.extend(imported.findings.iter().map(|finding| format!("{}: {}", finding.code, finding.message)));
-        seen.join("\n")
-    };
+    let structure = |content: &str| structure(content, "");
     let (begin, reference, date) =
         (r#"<xs:element ref="BEG"/>"#, r#"<xs:element ref="REF"/>"#, r#"<xs:element ref="DTM" maxOccurs="3"/>"#);
     assert_eq!(
@@ -185,6 +191,76 @@ fn groups_have_counts_too() {
         )),
         "segment BEG O 1 position 10\nsegment DTM O 3 position 20"
     );
+}
+
+/// Regression: the import left out references to groups without a finding.
+#[test]
+fn a_reference_to_a_group_is_its_content() {
+    let (begin, reference, date) =
+        (r#"<xs:element ref="BEG"/>"#, r#"<xs:element ref="REF"/>"#, r#"<xs:element ref="DTM" maxOccurs="3"/>"#);
+    for kind in ["sequence", "choice", "all"] {
+        for counts in [
+            "",
+            r#" minOccurs="0""#,
+            r#" maxOccurs="2""#,
+            r#" minOccurs="0" maxOccurs="unbounded""#,
+            r#" maxOccurs="0""#,
+        ] {
+            for (start, end) in [("<xs:sequence>", "</xs:sequence>"), (r#"<xs:choice maxOccurs="2">"#, "</xs:choice>")]
+            {
+                let content = format!("{reference}{date}");
+                let written = format!("{start}{begin}<xs:{kind}{counts}>{content}</xs:{kind}>{begin}{end}");
+                let named =
+                    format!(r#"<xs:group name="Head"><xs:annotation/><xs:{kind}>{content}</xs:{kind}></xs:group>"#);
+                let referred = format!(r#"{start}{begin}<xs:group ref="Head"{counts}/>{begin}{end}"#);
+                let expected = structure(&written, "");
+                assert!(expected.contains("segment BEG") && !expected.contains("error"), "{expected}");
+                assert_eq!(structure(&referred, &named), expected, "{referred} {named}");
+            }
+        }
+    }
+    // A group can be all of the content, and contain groups.
+    let groups = format!(
+        r#"<xs:group name="A"><xs:sequence>{begin}<xs:group ref="x:B" maxOccurs="4"/></xs:sequence></xs:group><xs:group name="B"><xs:choice>{date}</xs:choice></xs:group>"#
+    );
+    assert_eq!(
+        structure(r#"<xs:group ref="A"/>"#, &groups),
+        "segment BEG M 1 position 10\nsegment DTM O 12 position 20"
+    );
+    let itself = r#"<xs:group name="A"><xs:sequence><xs:group ref="A"/><xs:group ref="A"/></xs:sequence></xs:group>"#;
+    assert!(structure(r#"<xs:group ref="A"/>"#, itself).contains("a group must not contain itself"));
+    assert!(structure(r#"<xs:group ref="C"/>"#, &groups).contains("error[DIC-011]: group C is not defined"));
+    assert_eq!(
+        structure(&format!("<xs:sequence><xs:annotation/>{begin}<xs:any/></xs:sequence>"), ""),
+        "segment BEG M 1 position 10\nDIC-020: the importer leaves out `any`, which has no form in a guide"
+    );
+}
+
+/// Regression: a data element with an attribute (`simpleContent`) lost its type.
+#[test]
+fn simple_content_has_the_type_of_its_base() {
+    let plain = ORDER;
+    let attribute = r#"<xs:attribute name="note" type="xs:string"/>"#;
+    let inline = ORDER.replace(
+        r#"<xs:element name="Day" type="xs:date"/>"#,
+        &format!(
+            r#"<xs:element name="Day"><xs:complexType><xs:simpleContent><xs:extension base="xs:date">{attribute}</xs:extension></xs:simpleContent></xs:complexType></xs:element>"#
+        ),
+    );
+    let named = ORDER.replace(r#"type="Text60""#, r#"type="Noted""#).replace(
+        "</xs:schema>",
+        &format!(
+            r#"<xs:complexType name="Noted"><xs:simpleContent><xs:restriction base="Longer"><xs:maxLength value="60"/></xs:restriction></xs:simpleContent></xs:complexType><xs:complexType name="Longer"><xs:simpleContent><xs:extension base="Text60">{attribute}</xs:extension></xs:simpleContent></xs:complexType></xs:schema>"#
+        ),
+    );
+    let body = |text: &str| {
+        let imported = xsd::import(SourceText::new("mine.xsd", text)).unwrap_or_else(|findings| panic!("{findings}"));
+        crate::body(&imported.guides[0])
+    };
+    for schema in [inline, named] {
+        assert_ne!(schema, plain);
+        assert_eq!(body(&schema), body(plain), "{schema}");
+    }
 }
 
 #[test]

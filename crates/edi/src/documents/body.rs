@@ -10,6 +10,7 @@ use super::{GuideDocuments, ItemPlan, Plan};
 use crate::characters::{Characters, Fit};
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Closed, EnvelopePass};
+use crate::fault::EdiError;
 use crate::guide::{CompiledGuide, ItemId, Placement, Walk};
 use crate::position::Position;
 use crate::segment::{Segment, SegmentBuffer};
@@ -86,21 +87,35 @@ enum Out {
 pub(crate) enum Sent {
     /// The segment was sent completely.
     Whole(Fit),
-    /// Documents have no place for all or part of the segment.
+    /// Documents do not keep all of the segment.
     Part(Fit, Left),
     /// The page ends before it; it is to come again.
     Page,
 }
 
-/// Content that was omitted from a document.
+/// Content that a document does not keep.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Left {
     /// A segment that the guide has no place for, or no other.
     Place,
     /// The last element of a segment that documents have no place for.
     Element(u16),
+    /// The last element with implied decimals that also has a decimal mark: writers take its text for a number.
+    Mark(u16),
     /// A loop, or a segment of those in any order, that recurred after others: lists are sent contiguously.
     Loop,
+}
+
+impl Left {
+    /// Returns the error of the content, and the number of its element.
+    pub(crate) fn error(self) -> (EdiError, Option<u16>) {
+        match self {
+            Left::Place => (EdiError::NotInDocument { together: false }, None),
+            Left::Element(number) => (EdiError::NotInDocument { together: false }, Some(number)),
+            Left::Mark(number) => (EdiError::ImpliedMark, Some(number)),
+            Left::Loop => (EdiError::NotInDocument { together: true }, None),
+        }
+    }
 }
 
 /// Segments of one loop that are repeated on the next page, at most.
@@ -566,12 +581,17 @@ impl Open {
             binary: segment.binary,
             fit: Fit::Fits,
             out: 0,
+            marked: 0,
             scratch: &mut self.scratch,
             decoded: &mut self.decoded,
         };
         sender.elements(&plan.elements[item.elements.clone()], segment);
-        let (fit, out) = (sender.fit, sender.out);
+        let (fit, out, marked) = (sender.fit, sender.out, sender.marked);
         sink.leave(item.node);
-        if out == 0 { Sent::Whole(fit) } else { Sent::Part(fit, Left::Element(out)) }
+        match (out, marked) {
+            (0, 0) => Sent::Whole(fit),
+            (0, _) => Sent::Part(fit, Left::Mark(marked)),
+            _ => Sent::Part(fit, Left::Element(out)),
+        }
     }
 }

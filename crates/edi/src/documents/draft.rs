@@ -608,7 +608,7 @@ fn roles(documents: &GuideDocuments) -> Arc<[Role]> {
         {
             roles[known.node.index()] =
                 if known.is_loop { Role::Loop { guide, item } } else { Role::Segment { guide, item } };
-            for (known, element) in plan.elements[known.elements.clone()].iter().zip(1u8..) {
+            for (known, element) in plan.elements[known.elements.clone()].iter().zip(1..=u8::MAX) {
                 if known.kind == Kind::Out {
                     continue;
                 }
@@ -617,7 +617,7 @@ fn roles(documents: &GuideDocuments) -> Arc<[Role]> {
                 } else {
                     Role::Leaf { element, component: 0, list: known.list, kind: known.kind, min: known.min, zeros }
                 };
-                for (part, component) in plan.components(known).iter().zip(1u8..) {
+                for (part, component) in plan.components(known).iter().zip(1..=u8::MAX) {
                     if part.kind != Kind::Out {
                         roles[part.node.index()] =
                             Role::Leaf { element, component, list: false, kind: part.kind, min: part.min, zeros };

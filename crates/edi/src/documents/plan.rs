@@ -282,7 +282,7 @@ impl Builder<'_, '_> {
         let Some(defined) = guide.dictionary.segments.get(&segment.tag) else { return 0..0 };
         let mut made: Vec<ElementPlan> = Vec::new();
         let mut taken = Vec::new();
-        for (used, number) in defined.elements.iter().zip(1u8..) {
+        for (used, number) in defined.elements.iter().zip(1..=u8::MAX) {
             let change = segment.changes.iter().find(|change| (change.element, change.component) == (number, 0));
             let requirement = change.and_then(|change| change.requirement).unwrap_or(used.requirement);
             let repeat = change.and_then(|change| change.repeat.map(Some)).unwrap_or(used.repeat);
@@ -313,7 +313,7 @@ impl Builder<'_, '_> {
                     let node = self.shape.open(name, occurs(requirement, repeat));
                     let mut parts = Vec::new();
                     let mut inner_taken = Vec::new();
-                    for (used, component) in composite.components.iter().zip(1u8..) {
+                    for (used, component) in composite.components.iter().zip(1..=u8::MAX) {
                         let effective = effective::element(guide, segment, number.into(), component.into());
                         let (Some(effective), true) = (effective, used.requirement != Requirement::NotUsed) else {
                             parts.push(out());

@@ -19,6 +19,8 @@ pub(super) struct Sender<'a, S> {
     pub(super) fit: Fit,
     /// The last element that documents have no place for.
     pub(super) out: u16,
+    /// The last number with implied decimals that also has a decimal mark.
+    pub(super) marked: u16,
     pub(super) scratch: &'a mut Vec<u8>,
     pub(super) decoded: &'a mut Vec<u8>,
 }
@@ -66,8 +68,8 @@ impl<S: Sink> Sender<'_, S> {
                 Kind::Text => self.sink.value(known.node, Value::Ascii(run)),
                 Kind::Bytes => self.sink.value(known.node, Value::Bytes(run.bytes())),
                 Kind::Composite => self.parts(known, segment, (start, end), own, number_of(number)),
-                Kind::Decimal => self.digits(known.node, None, run),
-                Kind::Implied(places) => self.digits(known.node, Some(places), run),
+                Kind::Decimal => self.digits(known.node, None, run, number_of(number)),
+                Kind::Implied(places) => self.digits(known.node, Some(places), run, number_of(number)),
                 Kind::Out => self.out = number_of(number),
             }
         }
@@ -103,8 +105,8 @@ impl<S: Sink> Sender<'_, S> {
                 match component.map(|component| (component.kind, component.node)) {
                     Some((Kind::Text, node)) => self.sink.value(node, Value::Ascii(run)),
                     Some((Kind::Bytes, node)) => self.sink.value(node, Value::Bytes(run.bytes())),
-                    Some((Kind::Decimal, node)) => self.digits(node, None, run),
-                    Some((Kind::Implied(places), node)) => self.digits(node, Some(places), run),
+                    Some((Kind::Decimal, node)) => self.digits(node, None, run, number),
+                    Some((Kind::Implied(places), node)) => self.digits(node, Some(places), run, number),
                     Some((Kind::Composite | Kind::Out, _)) | None => self.out = number,
                 }
             }
@@ -118,11 +120,22 @@ impl<S: Sink> Sender<'_, S> {
 
     /// Sends a number in printable ASCII.
     #[inline(always)]
-    fn digits(&mut self, node: NodeId, implied: Option<u8>, run: Run<'_>) {
+    fn digits(&mut self, node: NodeId, implied: Option<u8>, run: Run<'_>, number: u16) {
         let mut scratch = [0; 64];
         match number::number(run, implied, self.marks, &mut scratch) {
             Some(value) => self.sink.value(node, value),
-            None => self.sink.value(node, Value::Ascii(run)),
+            None => {
+                self.note_mark(implied, run, number);
+                self.sink.value(node, Value::Ascii(run));
+            }
+        }
+    }
+
+    /// Notes a text that writers of documents take for a number, although its element has implied decimals.
+    #[cold]
+    fn note_mark(&mut self, implied: Option<u8>, run: Run<'_>, number: u16) {
+        if implied.is_some() && number::number(run, None, Marks::Point, &mut [0; 64]).is_some() {
+            self.marked = number;
         }
     }
 
@@ -145,14 +158,14 @@ impl<S: Sink> Sender<'_, S> {
         match known.kind {
             Kind::Out => self.out = number,
             Kind::Composite => self.composite(known, element, number),
-            _ if !known.list => self.leaf(known, element),
+            _ if !known.list => self.leaf(known, element, number),
             _ => {
                 self.sink.open_list(known.node);
                 for repetition in element.repetitions() {
                     if repetition.is_empty() {
                         self.sink.value(known.node, Value::Null);
                     } else {
-                        self.leaf(known, &repetition);
+                        self.leaf(known, &repetition, number);
                     }
                 }
                 self.sink.close_list(known.node);
@@ -181,18 +194,18 @@ impl<S: Sink> Sender<'_, S> {
                 continue;
             }
             match known {
-                Some(known) if known.kind != Kind::Out => self.leaf(known, &component),
+                Some(known) if known.kind != Kind::Out => self.leaf(known, &component, number),
                 _ => self.out = number,
             }
         }
         self.sink.leave(known.node);
     }
 
-    fn leaf(&mut self, known: &ElementPlan, element: &Element<'_>) {
+    fn leaf(&mut self, known: &ElementPlan, element: &Element<'_>, number: u16) {
         let node = known.node;
         match known.kind {
-            Kind::Decimal => self.number(node, None, element),
-            Kind::Implied(places) => self.number(node, Some(places), element),
+            Kind::Decimal => self.number(node, None, element, number),
+            Kind::Implied(places) => self.number(node, Some(places), element, number),
             Kind::Bytes if self.binary => self.sink.value(node, Value::Bytes(element.raw())),
             // Outside of binary segments bytes are released as text is; readers of documents expect bytes all the same.
             Kind::Bytes => self.sink.value(node, Value::Bytes(element.data(self.scratch).bytes())),
@@ -200,11 +213,13 @@ impl<S: Sink> Sender<'_, S> {
         }
     }
 
-    fn number(&mut self, node: NodeId, implied: Option<u8>, element: &Element<'_>) {
+    fn number(&mut self, node: NodeId, implied: Option<u8>, element: &Element<'_>, number: u16) {
         let mut digits = [0; 64];
         if let Some(value) = number::number(element.data(self.scratch), implied, self.marks, &mut digits) {
             self.sink.value(node, value);
         } else {
+            let mut scratch = Vec::new();
+            self.note_mark(implied, element.data(&mut scratch), number);
             self.text(node, element);
         }
     }

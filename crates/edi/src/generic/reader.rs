@@ -613,8 +613,8 @@ impl DocumentPass<'_> {
         // The guide's own checks report content without a place.
         let checked = self.state.body.as_mut().is_some_and(|body| body.validator().is_some());
         if SEND && (!checked || left == Left::Loop) {
-            let at = if let Left::Element(number) = left { at.element(number.into()) } else { at };
-            self.fault(EdiError::NotInDocument { together: left == Left::Loop }, at);
+            let (error, element) = left.error();
+            self.fault(error, element.map_or(at, |number| at.element(number.into())));
         }
     }
 

@@ -356,6 +356,43 @@ fn what_has_no_place_is_told() {
     assert_eq!(faults, ["EDI-045 at segment 23, element 5", "EDI-033 at segment 27, element 1"]);
 }
 
+/// Regression: without a check of the guide, `12.5` in an element N2 came back as `1250` without a finding.
+#[test]
+fn a_decimal_mark_in_a_number_with_implied_decimals_is_reported() {
+    let guide = "guide G\nstandard X12\nversion 005010\ntransaction 810 group IN\nelement 1 N2 1..9\nelement 2 N0 1..9\n\
+                 composite C\n  1 O\n  2 O\nsegment TDS\n  1 O\n  1 O repeat *\n  composite C O\nstructure\n  segment TDS M 1\n";
+    let guide =
+        quayline_edi::guide::parse_guide("g", guide, &NoGuides, &quayline_core::Limits::default()).expect("right");
+    let documents = documents_of(vec![guide], NodeNames::References);
+    let isa = CLAIM.split("ST*").next().expect("there").replace("GS*HC", "GS*IN");
+    for (data, element) in [
+        ("1250*5^7*1:2", 0),
+        // Text that is not a number comes back as it is.
+        ("ABC*5^x*1:y", 0),
+        ("12.5", 1),
+        ("-.5*5", 1),
+        ("1E1", 1),
+        ("1*5^7.5", 2),
+        ("1*5*1:2.0", 3),
+        ("1.5*5*1:2.5", 3),
+    ] {
+        let text = format!("{isa}ST*810*0001~TDS*{data}~SE*3*0001~GE*1*1~IEA*1*000000001~");
+        let mut writer = JsonWriter::new(documents.shape(), JsonStyle::default());
+        let faults = read(&documents, None, text.as_bytes(), [], &mut writer);
+        let expected = (element > 0).then(|| format!("EDI-132 at segment 2, element {element}"));
+        assert_eq!(faults, expected.into_iter().collect::<Vec<_>>(), "{data}");
+        // The check of the guide has a fault of its own.
+        let validation = Some(ValidatorOptions::default());
+        let options = GenericOptions { guides: Some(Arc::clone(&documents)), validation, ..GenericOptions::default() };
+        let faults = read_with(&options, text.as_bytes(), [], &mut writer);
+        assert!(!faults.iter().any(|fault| fault.starts_with("EDI-132")), "{data}: {faults:?}");
+        if element == 0 {
+            let document = json(&documents, None, text.as_bytes());
+            assert_eq!(write_json(&documents, &document), Ok(text), "{data}");
+        }
+    }
+}
+
 /// An occurrence without its first segment went to the occurrence before, and a segment with the code of another place to that place.
 #[test]
 fn data_is_written_at_the_place_that_its_document_says() {

@@ -539,3 +539,52 @@ fn a_replaced_record_of_varying_length_keeps_the_bytes_after_its_fields() {
     let filler = VARYING.replace("10 AMT PIC 9(3).", "10 FILLER PIC X(3).");
     assert!(operation_without(&filler, "", "PUT").unwrap_err().contains("does not show all"));
 }
+
+/// Regression: PUT of a record of varying length lost the bytes after its fields if its length depended on more than counters before all tables.
+#[test]
+fn bytes_after_a_record_of_any_varying_length_are_kept() {
+    const HEAD: &str = "\n       01 R.\n          05 K PIC X(4).\n          05 N PIC 9.\n";
+    const VIEWS: &str = "          05 A PIC 9(3).\n          05 B REDEFINES A PIC X(3).\n          05 T OCCURS 0 TO 3 DEPENDING ON N PIC X(2).\n";
+    const NESTED: &str = "          05 L OCCURS 0 TO 3 DEPENDING ON N.\n             10 M PIC 9.\n             10 U OCCURS 0 TO 2 DEPENDING ON M PIC X.\n";
+    const SECOND: &str = "          05 T OCCURS 0 TO 3 DEPENDING ON N PIC X(2).\n          05 M PIC 9.\n          05 U OCCURS 0 TO 2 DEPENDING ON M PIC X.\n";
+    for (fields, body, old, expected) in [
+        (VIEWS, r#"{"A":7,"T":["cd"]}"#, "00012001aabbTAIL5", "00011007cdTAIL5"),
+        (VIEWS, r#"{"A":7,"T":["cd"]}"#, "00010001TAIL5", "00011007cdTAIL5"),
+        (NESTED, r#"{"L":[{"U":["x"]},{"U":[]}]}"#, "000112abTAIL5", "000121x0TAIL5"),
+        (SECOND, r#"{"T":["cd"],"U":["x","y"]}"#, "00012aabb1xTAIL5", "00011cd2xyTAIL5"),
+    ] {
+        let definitions = operation_without(&format!("{HEAD}{fields}"), "", "PUT").unwrap();
+        assert_eq!(merged(&definitions, body, old), expected, "{fields}");
+    }
+}
+
+/// Regression: Quayline looked for a selector after a table at its place after a full table, and refused requests with shorter lists.
+#[test]
+fn a_selector_after_a_table_of_varying_length_chooses_the_view_of_a_request() {
+    const PAY: &str = "
+       01 R.
+          05 K PIC X(4).
+          05 N PIC 9.
+          05 T OCCURS 0 TO 3 DEPENDING ON N PIC X(2).
+          05 S PIC X.
+          05 A PIC 9(3).
+          05 B REDEFINES A PIC X(3).
+";
+    let choose = |side: &str| {
+        format!("[[{side}.choose]]\nstorage = \"A\"\nby = \"S\"\nwhen = {{ \"1\" = \"A\", \"2\" = \"B\" }}\n")
+    };
+    let service = format!("[options]\ninitialize = \"initial\"\n{}{}", choose("request"), choose("response"));
+    for method in ["PUT", "POST"] {
+        let definitions = operation_on(PAY, ("ibm", &service), method).unwrap_or_else(|found| panic!("{found}"));
+        for count in 0..=3 {
+            let list = ["\"aa\"", "\"bb\"", "\"cc\""][..count].join(",");
+            let elements = &"aabbcc"[..2 * count];
+            for (view, end) in [(r#""S":"1","A":12"#, "1012"), (r#""S":"2","B":"xyz""#, "2xyz")] {
+                let made = merged(&definitions, &format!(r#"{{"T":[{list}],{view}}}"#), "00010");
+                assert_eq!(made, format!("0001{count}{elements}{end}"), "{method}");
+            }
+            let other = format!(r#"{{"T":[{list}],"S":"1","B":"xyz"}}"#);
+            assert_eq!(merged(&definitions, &other, "00010"), "$.B REC-037", "{method}");
+        }
+    }
+}

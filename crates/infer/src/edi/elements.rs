@@ -67,6 +67,11 @@ impl SegmentSeen {
         }
     }
 
+    /// Returns the number of elements, or of the components of one of them if it has more.
+    pub(crate) fn parts(&self) -> usize {
+        self.elements.iter().map(|element| element.components.len()).fold(self.elements.len(), usize::max)
+    }
+
     /// Writes the segment with its elements, composites and codes into a dictionary.
     pub(crate) fn define(&self, tag: &str, is_x12: bool, to: &mut Dictionary) {
         let mut def = SegmentDef::default();

@@ -25,6 +25,8 @@ use structure::{Mixed, Part};
 
 /// Most kinds of segments: about as many as the directories of the standards have, of which a transaction uses a few dozen.
 const SEGMENTS_MAX: usize = 1_000;
+/// Maximum number of elements in a segment, and of components in an element, that a guide can have.
+const PARTS_MAX: usize = 255;
 
 /// Samples of one kind of transaction, read.
 #[derive(Debug, Default)]
@@ -251,6 +253,11 @@ impl Transactions {
         }
         if let Some(seen) = self.segments.get_mut(tag) {
             seen.add(segment);
+            if seen.parts() > PARTS_MAX {
+                return Err(format!(
+                    "a segment {tag} has more than {PARTS_MAX} elements or components, the most that a guide can have"
+                ));
+            }
         }
         if let Some(transaction) = self.parts.last_mut() {
             transaction.push(Part::of(tag, segment));

@@ -392,6 +392,18 @@ fn empty_transactions_give_no_guide() {
     .assert_eq(&samples.guide(None).expect_err("nothing").to_string());
 }
 
+/// Regression: the guide of a sample with more elements or components than a guide can have was one that Quayline refuses.
+#[test]
+fn a_sample_with_too_many_elements_is_refused() {
+    for separator in ["*", ":"] {
+        let body = |count: usize| format!("BEG*00~REF*{}~", vec!["1"; count].join(separator));
+        assert!(guess(&[&x12(&body(255))]).text().contains("REF01"));
+        let refused = EdiSamples::new(None).add("wide", x12(&body(256)).as_bytes()).expect_err("too wide").to_string();
+        assert!(refused.contains("INF-001") && refused.contains("a segment REF has more than 255"), "{refused}");
+        assert!(refused.contains("at wide:1"), "{refused}");
+    }
+}
+
 #[test]
 fn envelopes_inside_transactions_give_no_guide() {
     for inside in ["ISA*00~BEG*00~", "BEG*00~IEA*1*1~BEG*00~", "ST~BEG*00~", "BEG*00~GS*PO~", "UNH+1~BEG*00~"] {
