@@ -12,6 +12,7 @@
 //!   keep their name for people.
 
 use core::cell::RefCell;
+use std::collections::BTreeMap;
 
 use quayline_core::{Finding, Findings};
 use quayline_edi::Standard;
@@ -67,7 +68,7 @@ struct Schema<'a> {
     /// Segments and loops so far, each as often as types lead to it.
     count: usize,
     /// Particles that a guide cannot express.
-    left_out: RefCell<Vec<&'a XmlElement>>,
+    left_out: RefCell<BTreeMap<usize, &'a XmlElement>>,
 }
 
 /// An element of a content model.
@@ -113,7 +114,7 @@ impl<'a> Schema<'a> {
         tidy(&mut items, &mut |id, message| {
             warnings.push(source.warning(codes::NOT_CARRIED_OVER, element.at, format!("{id}: {message}")));
         });
-        for of in self.left_out.take() {
+        for of in self.left_out.take().into_values() {
             let message = format!("the importer leaves out `{}`, which has no form in a guide", of.name);
             warnings.push(source.warning(codes::NOT_CARRIED_OVER, of.at, message));
         }
@@ -392,14 +393,14 @@ impl<'a> Schema<'a> {
                     let position = position.unwrap_or_else(|| next(particles.len()));
                     let requirement = requirement_of(child, requirement);
                     let max = times(max, own);
+                    if particles.len() >= ITEMS_MAX {
+                        return Err(self.refused(child, &format!("more than {ITEMS_MAX} segments and loops")));
+                    }
                     particles.push(Particle { element, name, requirement, max, position, repeated });
                 }
                 "annotation" => {}
                 _ => {
-                    let mut left_out = self.left_out.borrow_mut();
-                    if left_out.iter().all(|known| known.at != child.at) {
-                        left_out.push(child);
-                    }
+                    self.left_out.borrow_mut().entry(child.at).or_insert(child);
                 }
             }
         }

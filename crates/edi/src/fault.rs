@@ -402,7 +402,7 @@ pub enum EdiError {
     },
     /// `EDI-132`: a number with implied decimals that has a decimal mark, which documents do not keep.
     #[error(
-        "an element with implied decimals has a decimal mark; documents have its text, and Quayline writes the number without the mark"
+        "an element with implied decimals has a decimal mark or an exponent; documents have its text, and Quayline writes the number without them"
     )]
     ImpliedMark,
     /// `EDI-046`: text by code extension that cannot be read.

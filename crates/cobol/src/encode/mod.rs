@@ -333,8 +333,9 @@ impl State {
 
     fn end(&mut self, plan: &Plan) {
         self.merge_text(plan);
-        self.settle_null_views(plan);
+        // A null counter in a view takes the count of its list.
         self.set_counters(plan);
+        self.settle_null_views(plan);
         self.check_halves(plan);
         self.fill_views(plan);
         self.check_views(plan);

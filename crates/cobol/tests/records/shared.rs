@@ -2,7 +2,7 @@
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::Dialect;
-use quayline_cobol::{Extent, Interface, Policies, RecordDecoder, RecordPlan, RedefinesChoice};
+use quayline_cobol::{Extent, Interface, NullAs, Policies, RecordDecoder, RecordPlan, RedefinesChoice};
 use quayline_json::{JsonStyle, JsonWriter};
 
 use super::{encode, layout, layout_with, plan_in};
@@ -81,6 +81,12 @@ fn the_count_of_a_list_agrees_with_another_view_of_the_counter() {
         assert!(told.starts_with("REC-032 $.TAB: ") && told.lines().count() == 1, "{told}");
         assert!(of("2.").expect("they agree").starts_with(b"22.XY"));
     }
+    // A null counter takes the count, as an absent one does.
+    let interface = Interface { choices: vec![by_sel()], ..Interface::default() };
+    let policies = Policies { null: Some(NullAs::Zeros), ..Policies::default() };
+    let plan = plan_in(&layout_with(COUNTER, &Dialect::GNUCOBOL), "ascii", &interface, &policies);
+    let bytes = encode(&plan, r#"{"SEL":1,"A":{"N":null},"TAB":["X","Y"]}"#).expect("the count of TAB");
+    assert!(bytes.starts_with(b"12"), "{bytes:?}");
 }
 
 fn refused(lines: &str, choice: RedefinesChoice) -> String {
