@@ -228,3 +228,15 @@ impl Sink for Events {
         self.text.push_str("discarded\n");
     }
 }
+
+/// Regression: `<` in a value of an attribute was read.
+#[test]
+fn markup_is_not_in_values_of_attributes_or_in_text() {
+    let section = crate::reading::read("<records><record><ID>x[a]]>]]</ID></record></records>");
+    let told = "error[XML-010]: `]]>` in text, which only ends a CDATA section\n  at line 1, column 25\n\nhint: the program that wrote the file must write it as `]]&gt;`";
+    assert!(section.contains(told), "{section}");
+    for record in ["<record WEIGHT='a<b'/>", "<record xml:lang='<'/>", "<record><other a='<'/></record>"] {
+        let read = crate::reading::read(&format!("<records>{record}</records>"));
+        assert!(read.contains("error[XML-010]: `<` begins no markup"), "{record}: {read}");
+    }
+}
