@@ -61,6 +61,7 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     };
     let per_item = model.fixed.value / file.records.max(1) as f64;
     let interval_items = interval.filter(|_| per_item > 0.0).map(|interval| (interval.0 / per_item).round().max(1.0));
+    #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, and such an item count is one checkpoint")]
     let interval_validity = interval_items.and_then(|items| model.elapsed(items as u64).ok()).map(|of| of.validity);
     weakest = interval_validity.iter().fold(weakest, |weakest, of| weakest.weaker(of.clone()));
     let interval_validity = interval_validity.map(|of| of.to_string());
