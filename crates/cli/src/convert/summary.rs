@@ -43,8 +43,9 @@ impl Summary {
                 rest.push((finding.code, listed.max(counted.map_or(0, |(_, count)| *count))));
             }
         }
-        // Codes of which the report has counts only.
-        for (code, count) in &report.findings_by_code {
+        // Codes of which the report has counts only. If some findings are left out, such codes may be left out too.
+        let is_whole = report.findings.iter().all(&is_worth);
+        for (code, count) in report.findings_by_code.iter().filter(|_| is_whole) {
             if !report.findings.iter().chain(&report.repeated).any(|finding| finding.code == *code) {
                 rest.push((*code, *count));
             }
