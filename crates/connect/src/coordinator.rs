@@ -34,7 +34,7 @@ impl Client {
         self.grant_control(delivery.link);
     }
 
-    /// Renews the client's credit once the client has used half of it.
+    /// Renews the client's credit once half is used.
     pub(crate) fn grant_control(&mut self, link: LinkId) {
         if self.endpoint.granted(link) < CONTROL_CREDIT / 2 {
             self.endpoint.grant(link, CONTROL_CREDIT);

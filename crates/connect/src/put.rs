@@ -46,7 +46,7 @@ impl Client {
         quayline_amqp::Limits::default().assembly_bytes_max
     }
 
-    /// Renews the client's credit once the client has used half of it.
+    /// Renews the client's credit once half is used.
     pub(crate) fn grant(&mut self, id: LinkId) {
         let Some(Link::Put(link)) = self.links.get(&id) else { return };
         let most = self.shared.settings.limits.credit;

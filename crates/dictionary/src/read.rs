@@ -80,7 +80,7 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     Ok(all)
 }
 
-/// Refuses names of guides that cannot be names of files: a source of somebody else must not choose another folder.
+/// Refuses names of guides that cannot be names of files: an untrusted source must not choose another folder.
 fn refuse_names(guides: &[Guide]) -> Result<(), Findings> {
     let is_good = |name: &str| {
         let allowed = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | ':');

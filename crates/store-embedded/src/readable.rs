@@ -5,7 +5,7 @@
 
 use std::ops::Bound;
 
-/// Steps of each power of two, in quarters of it. With more steps, intact pages between two damaged ones are found more often.
+/// Four steps for each power of two. With more steps, the search finds more intact pages between two damaged ones.
 const STEPS: std::ops::Range<u8> = 4..8;
 /// Length of keys, beyond that of the bounds, if the last key of the range cannot be read. Default 8 bytes, which cover most numbers.
 const UNKNOWN_BYTES: usize = 8;

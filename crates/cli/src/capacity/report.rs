@@ -27,7 +27,8 @@ pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
     conclude(&mut report, args, console)
 }
 
-/// Does the same, and leaves the report with its verdict and comparison. If the baseline has other conditions, it writes the files too, but does not replace the baseline.
+/// Does the same, and leaves the report with its verdict and comparison. If the baseline has other conditions, it also writes the files, but does not
+/// replace the baseline.
 fn conclude(report: &mut Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut findings = Vec::new();
     let compared = args.baseline.as_deref().map(|path| compared(path, report, args)).transpose();

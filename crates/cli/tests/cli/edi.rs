@@ -160,7 +160,7 @@ fn transactions_go_to_files_of_their_own() {
     world.run("convert orders.edi --split parts --to csv").code(2);
 }
 
-/// The summary of a resumed run knew only the errors of its own part, and without rejects its exit code was 0.
+/// Regression: the summary of a resumed run knew only the errors of its own part, and without rejects its exit code was 0.
 #[test]
 fn a_resumed_run_counts_the_errors_before_its_checkpoint() {
     let world = World::new();

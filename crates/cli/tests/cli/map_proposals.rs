@@ -311,7 +311,7 @@ fn large_shapes_are_compared_in_seconds() {
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
-/// Fields of branches with equal fields were set from the first of the branches, without a mark: only the name of the group around a field counted.
+/// Regression: fields of branches with equal fields were set from the first of the branches, without a mark: only the name of the group around a field counted.
 #[test]
 fn a_shape_is_proposed_onto_itself() {
     let outline = "order\n  buyer\n    address\n      city text(9)\n      geo?\n        x text(9)\n  seller\n    address\n      city text(9)\n      geo?\n        x text(9)\n  \

@@ -236,8 +236,8 @@ fn two_outputs(documents: impl Iterator<Item = String>) -> World {
     world
 }
 
-/// The second output refuses a document that has the key of the last document of the block before. The first output already had the documents of the
-/// block: a checkpoint counted their bytes but not their records, and the resumed run wrote them twice and ended with exit code 0.
+/// Regression: if the second output refused a document with the key of the last document of the block before, the checkpoint counted the bytes of the
+/// first output, but not its records. The resumed run wrote these documents twice and ended with exit code 0.
 #[test]
 fn a_lot_that_one_output_refuses_is_not_in_the_checkpoint() {
     // 4,096 documents of 64 bytes are one block.
@@ -262,7 +262,7 @@ fn a_lot_that_one_output_refuses_is_not_in_the_checkpoint() {
     }
 }
 
-/// Each document of the second target replaced one of the first, or a document replaced the input.
+/// Regression: each document of the second target replaced one of the first, or a document replaced the input.
 #[test]
 fn documents_of_a_split_replace_no_file_and_no_other_document() {
     let world = World::new();

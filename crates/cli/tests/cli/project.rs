@@ -105,7 +105,7 @@ fn the_examples_of_flows_jobs_and_partners_have_no_errors() {
     }
 }
 
-/// Files that others use were refused although they are correct: schemas of several elements or of definitions, and interface files of layouts.
+/// Regression: files that others use were refused although they are correct: schemas of several elements or of definitions, and interface files of layouts.
 #[test]
 fn files_that_others_use_have_no_findings() {
     let world = World::new();
@@ -142,7 +142,7 @@ fn files_that_others_use_have_no_findings() {
     }
 }
 
-/// A map that is not UTF-8 had no findings.
+/// Regression: a map that is not UTF-8 had no findings.
 #[test]
 fn a_map_that_cannot_be_read_is_an_error() {
     let world = World::new();

@@ -443,8 +443,8 @@ fn a_hyphen_is_standard_input_and_output() {
     world.run_with("queue put Q - --group 01 --sequence 0", b"").code(2);
 }
 
-/// A type that bytes tell from others was not set in records that are written: `map check` said to leave the field out, and then each document was
-/// refused, with the hint to leave the field out.
+/// Regression: records did not get the bytes of their type. `map check` said to leave the field out, and then Quayline refused each document with the
+/// hint to leave the field out.
 #[test]
 fn a_type_sets_its_bytes() {
     let world = world(TYPES);

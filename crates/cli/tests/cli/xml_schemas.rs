@@ -468,7 +468,7 @@ fn a_finding_of_a_map_names_the_line_of_its_document() {
     "#]]);
 }
 
-/// An empty text was written as an empty element, and its readers took the default of the schema for its text.
+/// Regression: an empty text was written as an empty element, and its readers took the default of the schema for its text.
 #[test]
 fn an_empty_text_is_not_written_where_the_schema_has_a_default() {
     let world = World::new();

@@ -400,7 +400,7 @@ fn a_killed_process_resumes() {
     assert!(kit.bytes("out") == whole && kit.bytes("rejects") == rejects);
 }
 
-/// A resumed run did not know of an error that rejects nothing if it occurs before the checkpoint: its exit code was 0.
+/// Regression: a resumed run did not know of an error that rejects nothing if it occurs before the checkpoint: its exit code was 0.
 #[test]
 fn errors_before_the_checkpoint_count_after_a_resume() {
     let text: String = (1..=4_000)

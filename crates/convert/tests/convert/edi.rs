@@ -249,7 +249,7 @@ fn each_transaction_goes_to_a_file_of_its_own() {
     }
 }
 
-/// A document replaced the source, the rejects or a document of another output.
+/// Regression: a document replaced the source, the rejects or a document of another output.
 #[test]
 fn documents_of_a_folder_replace_no_file_of_the_run() {
     let mut kit = kit_of(&interchanges(3, 3), edi(), to_edi(), 1);

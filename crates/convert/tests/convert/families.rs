@@ -166,7 +166,7 @@ fn neighbouring_documents_with_equal_keys_are_not_written() {
     assert_eq!(to_rows(KEYED, &unique).ok().tally.records_out, 40_000);
 }
 
-/// A resumed run did not know the key of the last document before its checkpoint, and wrote rows that read as one document.
+/// Regression: a resumed run did not know the key of the last document before its checkpoint, and wrote rows that read as one document.
 #[test]
 fn keys_are_compared_across_a_checkpoint() {
     // 4,096 documents of 64 bytes are one block.

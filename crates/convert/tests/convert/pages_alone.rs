@@ -127,8 +127,8 @@ fn bad_in_turn(interchanges: usize) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A single lane wrote the rejected pages of a block before the small rejects of the block: 0002, 0006, 0004. The rejects of several interchanges had
-/// each interchange twice.
+/// Regression: a single lane wrote the rejected pages of a block before the small rejects of the block: 0002, 0006, 0004. The rejects of several
+/// interchanges had each interchange twice.
 #[test]
 fn rejected_pages_and_small_rejects_are_in_the_order_of_the_source() {
     let control_numbers = |text: &str, tag: &str, at: usize| -> Vec<String> {

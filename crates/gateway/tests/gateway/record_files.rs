@@ -219,7 +219,7 @@ fn names_of_page_parameters_may_be_encoded() {
     }
 }
 
-/// A browse for a name found the records of one of its codes, and left the others out with 200.
+/// Regression: a browse for a name found the records of one of its codes, and left the others out with 200.
 #[test]
 fn a_key_with_one_name_for_several_codes_is_refused() {
     let copybook = "

@@ -477,7 +477,7 @@ fn words_of_the_language_may_begin_an_assignment() {
     assert!(said.contains("a code of your own, in double quotes"), "{said}");
 }
 
-/// An empty list was lost if it came before the first value of its optional group, although the group appeared.
+/// Regression: an empty list was lost if it came before the first value of its optional group, although the group appeared.
 #[test]
 fn an_empty_list_appears_with_its_group() {
     const SHAPE: &str = "s\n  c?\n    a*\n      x text(3)\n    t* text(3)\n    d?\n      e* text(3)\n      f? text(3)\n    b? text(3)\n    z* text(3)\n";
@@ -501,8 +501,7 @@ fn an_empty_list_appears_with_its_group() {
     }
 }
 
-/// The finding of a number with digits that a target of a negative scale lacks said that 0 decimals do not fit in 0 decimals, and the advice to declare
-/// that a number fits refused numbers that fit.
+/// Regression: MAP-203 said that 0 decimals do not fit in 0 decimals, and the advice of MAP-052 refused numbers that fit.
 #[test]
 fn advice_for_a_negative_scale_works() {
     let mut builder = quayline_core::Shape::builder("t");

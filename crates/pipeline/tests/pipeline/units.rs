@@ -71,7 +71,7 @@ fn a_bad_document_is_taken_back_with_its_findings() {
     assert!(!report.is_good());
 }
 
-/// The bound of findings applied to each block of a unit: 2.8 MB of bad records had 110,000.
+/// Regression: the bound of findings applied to each block of a unit: 2.8 MB of bad records had 110,000.
 #[test]
 fn findings_of_a_unit_have_one_bound() {
     let pipeline = pipeline(SourceFormat::Records(records("fixed:14")), &schema(PERSON, ""), jsonl());

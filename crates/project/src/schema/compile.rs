@@ -408,7 +408,7 @@ fn children_of(drafts: &[Draft], parent: Option<usize>) -> Vec<usize> {
 
 /// Makes the discriminator optional in documents: the document's type determines it. Encoding writes its first value.
 ///
-/// Returns false if no one field is the discriminator, so that documents must give its bytes.
+/// Returns false if the bytes that distinguish the types are not those of one field. Documents must give these bytes then.
 fn default_value(by: Option<&ChooseBy>, of_type: &RecordType, layout: &Layout, interface: &mut Interface) -> bool {
     let (Some(by), Some(value)) = (by, of_type.values.first()) else { return false };
     let index = match by {

@@ -331,7 +331,7 @@ fn maps_are_checked_by_dates_of_their_target() {
     assert_eq!(warnings("\"2026-02-29\""), ["MAP-066"]);
 }
 
-/// The name of a record in a layout had no effect if its interface file has [records].
+/// Regression: the name of a record in a layout had no effect if its interface file has [records].
 #[test]
 fn the_name_of_a_record_and_types_of_records_exclude_each_other() {
     let layout = "layout = \"record\"\ncopybook = \"orders.cpy\"\ninterface = \"types.toml\"\nencoding = \"ascii\"\nframing = \"lines\"\n";
@@ -348,7 +348,7 @@ fn the_name_of_a_record_and_types_of_records_exclude_each_other() {
     .assert_eq(&format!("{}{}", shown("a.toml", &named), shown("a.toml#ORDER-REC", layout)));
 }
 
-/// A finding about the copybook that Quayline makes from a fixed layout had a line of the copybook as its place in the layout.
+/// Regression: a finding about the copybook that Quayline makes from a fixed layout had a line of the copybook as its place in the layout.
 #[test]
 fn findings_of_fixed_fields_are_in_the_layout() {
     check(

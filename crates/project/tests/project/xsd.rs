@@ -433,7 +433,7 @@ fn the_length_of_a_text_is_only_its_maximum() {
     );
 }
 
-/// Schemas that include each other across folders were more and more schemas: `sub/../a.xsd`, `sub/../sub/b.xsd` and so on.
+/// Regression: schemas that include each other across folders were more and more schemas: `sub/../a.xsd`, `sub/../sub/b.xsd` and so on.
 #[test]
 fn schemas_in_several_folders_include_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -461,7 +461,7 @@ fn schemas_in_several_folders_include_each_other() {
     assert_eq!(shape("a.json"), ("a\n  b?\n    t? text\n".to_owned(), 2));
 }
 
-/// Decimals of a number took the places of its digits before the point.
+/// Regression: decimals of a number took the places of its digits before the point.
 #[test]
 fn more_decimals_leave_the_digits_before_the_point() {
     let number = |facets: &str| {
@@ -497,7 +497,7 @@ fn more_decimals_leave_the_digits_before_the_point() {
     }
 }
 
-/// A restriction that prohibits an attribute by reference left the attribute in.
+/// Regression: a restriction that prohibits an attribute by reference left the attribute in.
 #[test]
 fn an_attribute_that_is_prohibited_by_reference_is_left_out() {
     let body = r#"<xs:attribute name="g" type="xs:string"/><xs:attribute name="h" type="xs:string"/>
