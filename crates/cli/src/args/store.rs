@@ -319,6 +319,9 @@ pub(crate) struct DeleteArgs {
     pub(crate) store: StoreOrServerArg,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
+    /// Code page of --key, such as cp037
+    #[arg(short, long, value_name = "NAME", requires = "key")]
+    pub(crate) encoding: Option<String>,
     /// Delete the file with all its records; not at a server
     #[arg(long)]
     pub(crate) all: bool,

@@ -612,7 +612,7 @@ pub(super) fn check_delete(args: &DeleteArgs, sought: &Sought) -> Result<(), Sto
 }
 
 fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
-    let sought = Sought::of_args(&args.key, None)?;
+    let sought = Sought::of_args(&args.key, args.encoding.as_deref())?;
     check_delete(args, &sought)?;
     let Some(by) = sought.by() else {
         return store.delete_file(&args.name).map_err(stop).map(|()| Exit::Done);

@@ -102,7 +102,7 @@ fn unload(server: Operator, args: &UnloadArgs, console: &Console) -> Result<Exit
 }
 
 fn delete(server: Operator, args: &DeleteArgs, console: &Console) -> Result<Exit, Stop> {
-    let sought = Sought::of_args(&args.key, None)?;
+    let sought = Sought::of_args(&args.key, args.encoding.as_deref())?;
     check_delete(args, &sought)?;
     if args.all {
         let hint = "stop the server, and run the command with --store";

@@ -501,6 +501,9 @@ fn a_key_is_text_in_the_code_page_of_the_records() {
         let ran = world.run(&format!("file {command} {described}"));
         assert_eq!(ran.code(0).out(), "{\"ID\":\"B02\",\"NAME\":\"BERT\"}\n", "{command}: {}", ran.err());
     }
+    world.run("file delete C --key B02").code(7);
+    world.run("file delete C --key B02 -e cp037").code(0);
+    world.run(&format!("file get C --key B02 {described}")).code(7);
     let wrong = world.run(&format!("file get C --key ₤ {described}"));
     assert!(wrong.code(2).err().contains("--key-hex"), "{}", wrong.err());
 }
