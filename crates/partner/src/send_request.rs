@@ -69,3 +69,24 @@ impl SendReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quayline_core::{Code, Fault};
+
+    use super::*;
+
+    #[test]
+    fn an_error_after_many_warnings_is_kept() {
+        let mut report = SendReport::default();
+        let warning = Finding::warning(Code("PTN-300"), Fault::Config, "a warning");
+        (0..2 * SendReport::FINDINGS_MAX).for_each(|_| report.find(EntryId(1), &warning));
+        report.find(EntryId(2), &Finding::error(Code("PTN-300"), Fault::Environment, "an error"));
+        assert_eq!(report.findings.len(), SendReport::FINDINGS_MAX);
+        assert_eq!(report.findings_more, SendReport::FINDINGS_MAX as u64 + 1);
+        assert_eq!(
+            report.findings.last().map(|(id, finding)| (*id, finding.severity)),
+            Some((EntryId(2), Severity::Error))
+        );
+    }
+}

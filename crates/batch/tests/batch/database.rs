@@ -94,6 +94,18 @@ fn all_chunks_are_measured(process: &Process, execution: &Execution) {
     }
 }
 
+/// Regression: a process that waited for another one to create the tables did not see them, and failed.
+fn created_together(server: &OwnServer) {
+    for _ in 0..5 {
+        sql(server, "DROP SCHEMA IF EXISTS quayline_jobs CASCADE");
+        std::thread::scope(|scope| {
+            let open = || DatabaseBackend::open(server.endpoint(), Arc::new(SystemClock)).map(|_| ());
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().for_each(|thread| thread.join().expect("no panic").expect("the tables are there"));
+        });
+    }
+}
+
 fn completed(process: &Process, execution: &Execution) {
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?} {:?}", process.steps(execution.id));
 }
@@ -131,6 +143,7 @@ fn jobs_in_a_database() {
     a_start_after_a_long_history(&server, folder.path());
     times_of_chunks_cost_no_round_trip(&server, folder.path());
     statements_of_a_batchlet(&server, folder.path());
+    created_together(&server);
     values::logs_of_two_repositories(&server, folder.path());
     refused::a_text_that_does_not_parse(&server);
     outage::the_database_of_a_writer_goes(&server, folder.path());

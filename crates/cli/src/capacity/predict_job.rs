@@ -384,3 +384,35 @@ struct RowStepWire {
     #[serde(skip_serializing_if = "Option::is_none")]
     end_s: Option<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use quayline_project::job::JobFile;
+
+    use super::*;
+
+    #[test]
+    fn a_mapper_has_the_partitions_that_its_properties_name() {
+        let of = |partition: &str| {
+            let xml = format!(
+                "<job id=\"j\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">\
+                 <batchlet ref=\"quayline.commandBatchlet\"/>{partition}</step></job>"
+            );
+            let (job, _) =
+                JobFile::parse("j.xml", &xml).expect("a job").resolve(&[].into(), &|_| None).expect("values");
+            let Element::Step(step) = &job.elements[0] else { panic!("a step") };
+            workers(step)
+        };
+        let mapper = |properties: &str| {
+            of(&format!(
+                "<partition><mapper ref=\"quayline.fileMapper\"><properties>{properties}</properties></mapper></partition>"
+            ))
+        };
+        let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+        assert_eq!(of(""), (1, false));
+        assert_eq!(of("<partition><plan partitions=\"5\" threads=\"3\"/></partition>"), (3, true));
+        assert_eq!(mapper(&(property("partitions", "5") + &property("threads", "3"))), (3, true));
+        assert_eq!(mapper(&property("partitions", "5")), (5, true));
+        assert_eq!(mapper(&property("file", "x")), (2, true));
+    }
+}

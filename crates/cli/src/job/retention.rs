@@ -92,6 +92,15 @@ mod tests {
         assert!(repository.execution(first.id).is_err() && repository.execution(last.id).is_ok());
         let text = repository.text(last.digest).expect("a repository");
         assert!(text.is_some(), "another execution refers to the job XML");
+        // A log that a restored store left goes when it is old.
+        let replaced = logs.folder().join("7.replaced-1.log");
+        std::fs::write(&replaced, "").expect("a log");
+        keep(3);
+        assert!(replaced.exists());
+        let old = std::time::SystemTime::now() - Duration::from_secs(4 * 86_400);
+        std::fs::File::options().write(true).open(&replaced).expect("a log").set_modified(old).expect("a time");
+        keep(3);
+        assert!(!replaced.exists());
         running.run().expect("it ends");
         clock.0.fetch_add(4 * DAY_MS, Ordering::Relaxed);
         assert_eq!(keep(3), 2);

@@ -109,6 +109,12 @@ fn options_without_an_effect_are_refused() {
         (
             "convert o.x12 --to jsonl",
             &[
+                "--record R",
+                "--dialect gnucobol",
+                "--set sync=8",
+                "--replacing :A:=B",
+                "--include .",
+                "--source-format free",
                 "--null zeros",
                 "--short pad",
                 "--key-style snake",

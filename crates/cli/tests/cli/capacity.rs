@@ -306,6 +306,14 @@ fn a_report_has_three_files_and_a_baseline() {
     world.write("wider.toml", wider.as_bytes());
     let err = world.run("predict wider.toml --users 100 --baseline first.json").code(2).err();
     assert!(err.contains("CAP-008") && err.contains("station cpu"), "{err}");
+    // The report that is refused does not become its own baseline.
+    let kept = text_of(&world, "first.json");
+    for _ in 0..2 {
+        world.run("predict wider.toml --users 100 --baseline first.json --report first").code(2);
+        assert_eq!(text_of(&world, "first.json"), kept);
+    }
+    world.run("predict wider.toml --users 100 --baseline first.json --report third").code(2);
+    assert!(text_of(&world, "third.json").contains("quayline.report/1"));
     world.write("other.json", b"{\"schema\": \"quayline.report/9\"}");
     assert!(world.run("predict gateway.toml --users 1 --baseline other.json").code(2).err().contains("CAP-008"));
     assert!(world.run("predict gateway.toml --users 1 --baseline absent.json").code(2).err().contains("CLI-002"));

@@ -360,3 +360,15 @@ fn a_choice_between_equal_fields_is_a_guess() {
     let map = world.run("map new --from one.shape --to two.shape").code(0).out();
     assert!(!map.contains("# guess"), "{map}");
 }
+
+/// Regression: a map to a guide got loops over plain segments, which have no effect, and fields of the envelope counted as mandatory.
+#[test]
+fn a_guide_takes_no_plain_segments() {
+    let ran = World::new().run("map new --from builtin:850-005010 --to builtin:810-005010");
+    let map = ran.code(0).out();
+    assert!(!map.contains("make segments") && !map.contains("segments"), "{map}");
+    for field in ["standard", "delimiters.element", "delimiters.terminator"] {
+        assert!(!map.contains(&format!("# {field}: mandatory")), "{map}");
+    }
+    assert!(map.contains("BIG.BIG01"), "{map}");
+}

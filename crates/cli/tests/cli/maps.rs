@@ -497,6 +497,13 @@ fn values_that_exceed_their_field_are_refused_when_a_row_is_read() {
     ] {
         assert!(err.contains(&format!("error[FLAT-030]: {told}")), "{told}: {err}");
     }
+    // With more decimals than digits, the first decimals are zeros.
+    world.write("in.toml", "layout = \"csv\"\n[[field]]\nname = \"id\"\n[[field]]\nname = \"amount\"\ntype = \"decimal\"\ndigits = 2\ndecimals = 4\n");
+    world.write("rows.csv", "id,amount\na,0.0099\na,-0.0010\na,0.01\n");
+    let ran = world.run("translate rows.csv --map m.qmap --to jsonl -o out.jsonl --rejects rows.rejects");
+    let err = ran.code(1).err().to_owned();
+    assert_eq!(world.read("rows.rejects"), b"id,amount\na,0.01\n", "{err}");
+    assert!(err.contains("error[FLAT-030]: the number has more digits than the 2 of its field"), "{err}");
 }
 
 /// Only layouts with one row for each document checked `required`.

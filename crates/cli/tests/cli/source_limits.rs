@@ -209,6 +209,21 @@ fn documents_have_what_their_outline_states() {
     assert!(err.contains("write `?` or `*` after its name"), "{err}");
 }
 
+/// Regression: a negative scale refused the largest values of its type, and more decimals than digits were not checked.
+#[test]
+fn scales_beyond_the_digits_have_their_values() {
+    let outline = "order\n  id text\n  a? decimal(3,-2)\n  b? unsigned(4,-1)\n  c? decimal(2,5)\n";
+    let good =
+        "{\"id\":\"1\",\"a\":99900,\"b\":99990,\"c\":0.00099}\n{\"id\":\"2\",\"a\":-1200,\"b\":0,\"c\":-0.00001}\n";
+    let bad = "{\"id\":\"3\",\"a\":100000,\"b\":100000,\"c\":0.001}\n{\"id\":\"4\",\"a\":0.1,\"b\":-10,\"c\":-0.001}\n";
+    let (out, err) = translate(&[("s.shape", outline)], "s.shape", &format!("{good}{bad}"), 1);
+    assert_eq!(out, "{\"id\":\"1\"}\n{\"id\":\"2\"}\n", "{err}");
+    for told in ["more than 5 digits before the point", "$.c", "not an integer", "less than 0"] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+    assert_eq!(err.matches("error[JSON-018]").count(), 6, "{err}");
+}
+
 /// Occurrences in a group that repeats had no limit.
 #[test]
 fn xml_elements_occur_as_often_as_their_groups_allow() {

@@ -367,3 +367,26 @@ fn an_empty_cell_in_quotes_is_text_only_where_a_text_may_be_empty() {
         "0 {\n 1 null\n 2 \"\"\n 3 null\n 4 null\n 5 null\n 6 [\n ]\n 7 bytes []\n}\n"
     );
 }
+
+/// Regression: each unknown column of a header cost a search in all columns.
+#[test]
+fn a_header_of_another_file_takes_linear_time() {
+    let cost = |count: u32| {
+        let mut builder = Shape::builder("r");
+        for number in 0..count {
+            builder.scalar(format!("FIELD-{number}"), Scalar::Text { chars_max: Some(1) }, Occurs::Once);
+        }
+        let shape = builder.finish();
+        let header: Vec<String> = (0..count).map(|number| format!("other_{number}")).collect();
+        let mut reader = CsvReader::new(&shape, CsvStyle::default(), &Limits::default()).unwrap();
+        let begun = std::time::Instant::now();
+        let found = reader.header(quayline_flat::Row { raw: header.join(",").as_bytes(), line: 1 }).unwrap_err();
+        let time = begun.elapsed();
+        assert_eq!(found.0.len(), 21, "20 findings, and the number of the others");
+        let more = format!("{} more", count - 20);
+        assert!(found.0[20].message.contains(&more), "{}", found.0[20].message);
+        time
+    };
+    let (few, many) = (cost(1_000), cost(20_000));
+    assert!(many < few * 80 + std::time::Duration::from_millis(200), "1,000: {few:?}, 20,000: {many:?}");
+}

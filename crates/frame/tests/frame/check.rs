@@ -45,7 +45,7 @@ pub(crate) fn all_ways(spec: &FramingSpec, limits: &Limits, data: &[u8]) -> Outc
 }
 
 /// Splits with the input known up to each of `ends` in turn.
-fn split(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize]) -> Outcome {
+pub(crate) fn split(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize]) -> Outcome {
     let mut splitter = Splitter::new(spec, limits).unwrap();
     let mut bodies = Vec::new();
     let mut from = 0;

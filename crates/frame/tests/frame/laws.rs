@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use quayline_core::Limits;
 use quayline_frame::{Edges, Framer, FramerOptions, FramingSpec};
 
-use crate::check::{all_ways, blocks};
+use crate::check::{all_ways, blocks, split};
 
 /// Framings that can hold any bytes.
 const BINARY: &[&str] = &[
@@ -49,6 +49,34 @@ fn write(spec: &FramingSpec, options: FramerOptions, bodies: &[Vec<u8>], flush_b
     }
     framer.finish(&mut out);
     out
+}
+
+/// Regression: a block header had another length than its block if the adjusted length had no room in it.
+#[test]
+fn blocks_with_any_adjustment_are_read_again_or_refused() {
+    let limits = Limits::default();
+    let mut written = 0;
+    for adjustment in [-40_000, -12, 0, 12, 40_000] {
+        let spec = FramingSpec::parse(&format!("vb:bdw-adjust={adjustment}")).unwrap();
+        for length in [1, 100, 32_740, 32_750] {
+            let body = vec![b'x'; length];
+            let (mut framer, mut out) = (Framer::new(&spec, FramerOptions::default(), &limits).unwrap(), Vec::new());
+            match framer.frame(&body, &mut out) {
+                Ok(()) => {
+                    framer.finish(&mut out);
+                    let read = split(&spec, &limits, &out, &[out.len()]);
+                    assert_eq!(read, (vec![body], Ok(())), "{spec}, {length} bytes");
+                    written += 1;
+                }
+                // The length would be negative.
+                Err(fault) => assert!(
+                    fault.finding().code.0 == "FRM-020" && adjustment > i64::try_from(length).unwrap(),
+                    "{spec}, {length} bytes: {fault}"
+                ),
+            }
+        }
+    }
+    assert_eq!(written, 15);
 }
 
 proptest! {

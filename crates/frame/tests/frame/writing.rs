@@ -343,3 +343,12 @@ fn an_empty_source_is_a_warning() {
         hint: if records were expected, ask the sender; a transfer that failed at once leaves such a file"#]]
     .assert_eq(&empty_source().to_string());
 }
+
+/// Regression: the limit in the message was 18446744073709551615.
+#[test]
+fn a_limit_below_the_length_field_leaves_no_room() {
+    let limits = Limits { record_bytes_max: 3, ..Limits::default() };
+    let mut framer = Framer::new(&FramingSpec::parse("d").unwrap(), FramerOptions::default(), &limits).unwrap();
+    let fault = framer.frame(b"x", &mut Vec::new()).expect_err("no room").finding();
+    assert_eq!(fault.message, "the record has 1 bytes, its framing holds at most 0");
+}

@@ -305,6 +305,24 @@ fn lengths_count_bytes_and_items() {
     );
 }
 
+/// Regression: nothing said that the bound 0 of a float is not checked, because that of a decimal needs no check.
+#[test]
+fn bounds_of_floats_are_not_checked() {
+    let notes = |base: &str, bound: &str| {
+        let of_type = format!(
+            "<xs:simpleType><xs:restriction base=\"xs:{base}\"><xs:minInclusive value=\"{bound}\"/></xs:restriction></xs:simpleType>"
+        );
+        let body = format!(
+            "<xs:element name=\"o\"><xs:complexType><xs:sequence><xs:element name=\"n\">{of_type}</xs:element></xs:sequence></xs:complexType></xs:element>"
+        );
+        let schema = format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{body}</xs:schema>");
+        load("o.xsd", &[("o.xsd", &schema)]).matches("SHP-006").count()
+    };
+    for (base, bound, expected) in [("double", "0", 1), ("float", "0", 1), ("double", "1", 1), ("decimal", "0", 0)] {
+        assert_eq!(notes(base, bound), expected, "{base} {bound}");
+    }
+}
+
 /// Quayline compared each member with all earlier ones, and each repetition of an element added its types again. Attributes had no limit. A schema of
 /// a few megabytes took minutes and gigabytes.
 #[test]

@@ -229,6 +229,11 @@ fn a_comparison_knows_which_direction_is_worse() {
     assert_eq!(compare(&baseline, &now, 0.2).expect("comparable").worse, 0);
     now.sections[0].table.rows.truncate(2);
     assert_eq!(compare(&baseline, &now, 0.05).expect("comparable").missing, 2);
+    // A figure in another unit is another figure.
+    let mut other = sample(3);
+    other.sections[0].table.columns[1].unit = "per h".to_owned();
+    let rows = other.sections[0].table.rows.len();
+    assert_eq!(compare(&baseline, &other, 0.05).expect("comparable").missing, rows);
     // Facts are not compared.
     assert_eq!(baseline.sections[1].table.columns[1].better, Better::Neither);
 }
