@@ -57,7 +57,8 @@ fn list(args: &GuideListArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// Imports guides. All sources are read before anything is written, so that a fault leaves no partial folder.
+/// Imports guides. All sources are read before anything is written, so that a fault leaves no partial folder. Each written guide is then
+/// checked: JSON can hold a guide that contradicts itself, and its errors have lines in the written file.
 fn import(args: &ImportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut imported = import_all(&args.sources)?;
     console.findings(&imported.findings);
@@ -72,19 +73,21 @@ fn import(args: &ImportArgs, console: &Console) -> Result<Exit, Stop> {
         imported.guides.retain(wanted);
     }
     fs::create_dir_all(&args.output).map_err(|error| unwritable(&args.output, &error))?;
-    let mut written = Vec::with_capacity(imported.guides.len());
+    let (mut written, mut errors) = (Vec::with_capacity(imported.guides.len()), Vec::new());
     for guide in &imported.guides {
         let path = args.output.join(format!("{}.guide", guide.name));
         write_whole(&path, write_guide(guide).as_bytes()).map_err(|error| error.findings())?;
+        errors.extend(check_one(&path, &Limits::default()).0.into_iter().filter(|f| f.severity == Severity::Error));
         written.push(WrittenWire { file: shown(&path), guide: &guide.name, title: guide.title.as_deref() });
     }
+    console.findings(&errors);
     if console.json() {
         print_json(&ImportWire { schema: "quayline.guide-import/1", guides: written })?;
     } else {
         let count = count_of(written.len() as u64, "guide");
         write_stdout(format!("{count} written to {}\n", shown(&args.output)).as_bytes())?;
     }
-    Ok(Exit::Done)
+    Ok(Exit::of_findings(&errors))
 }
 
 fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Stop> {
@@ -112,13 +115,13 @@ fn check_one(file: &Path, limits: &Limits) -> (Vec<Finding>, CheckedWire) {
         Ok(guide) => guide,
         Err(findings) => return (findings.0, CheckedWire::default()),
     };
-    let compiled = match CompiledGuide::new(&guide) {
-        Ok(compiled) => compiled,
-        Err(findings) => return (findings.0, CheckedWire::default()),
-    };
     let named = |mut finding: Finding| {
         finding.place.file.get_or_insert_with(|| shown(file).into());
         finding
+    };
+    let compiled = match CompiledGuide::new(&guide) {
+        Ok(compiled) => compiled,
+        Err(findings) => return (findings.0.into_iter().map(named).collect(), CheckedWire::default()),
     };
     let ambiguities = compiled.ambiguities().len();
     let segments = compiled.items().iter().filter(|item| item.kind == ItemKind::Segment).count();

@@ -278,3 +278,21 @@ fn a_guide_stays_in_the_folder_of_the_import() {
         assert!(!world.path("guides").exists() && !world.path("evil.guide").exists());
     }
 }
+
+/// Regression: an import said nothing of a guide that `guide check` refuses.
+#[test]
+fn an_import_shows_the_errors_of_its_guides() {
+    let world = World::new();
+    let other = |from: &str, to: &str| MESSAGE.replacen(from, to, 1);
+    let wrong = [
+        (other("\"element\": 2, \"req", "\"element\": 5, \"req"), "GDE-007", "guides/ORDERS-MINE.guide:25:5"),
+        (other("[\"SU\", \"DP\"]", "[]"), "GDE-004", "guides/ORDERS-MINE.guide:29:31"),
+        (other("\"SG2\"", "\"SG1\""), "GDE-106", "guides/ORDERS-MINE.guide"),
+    ];
+    for (text, code, place) in wrong {
+        let ran = world.write("a.json", text).run("guide import a.json -o guides");
+        let err = ran.code(2).err();
+        assert!(err.contains(&format!("error[{code}]")) && err.contains(place), "{err}");
+        assert!(ran.out().contains("1 guide written to guides"), "{}", ran.out());
+    }
+}
