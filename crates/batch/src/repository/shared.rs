@@ -272,7 +272,7 @@ impl Repository {
         Ok(is_left)
     }
 
-    /// Sends the data of a collector to the process of the step. `sequence` ascends.
+    /// Sends the data of a collector to the process of the step. `sequence` ascends, with each token from the start.
     pub(crate) fn send_collected(
         &self,
         held: Held,
@@ -284,6 +284,8 @@ impl Repository {
             let mut work = self.begin()?;
             let mut key = collected_key(held.execution, at.0);
             key.extend_from_slice(&at.1.to_be_bytes());
+            // A process that takes over the partition has another token, and does not replace what the one before it sent.
+            key.extend_from_slice(&held.token.to_be_bytes());
             key.extend_from_slice(&sequence.to_be_bytes());
             work.put(&key, &bytes(&data))?;
             work.commit()
@@ -340,4 +342,29 @@ fn collected_key(execution: ExecutionId, step: &str) -> Vec<u8> {
 fn partition_of(key: &[u8], prefix: &[u8]) -> Result<u32, BatchError> {
     let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
     number.ok_or(BatchError::Damaged { what: "a partition" })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use quayline_store::{Access, ManualClock, MemoryEngine, Store, StoreLimits};
+
+    use super::*;
+    use crate::StoreBackend;
+
+    /// Regression: a process that took over a partition replaced the data that the process before it had sent.
+    #[test]
+    fn each_process_adds_its_data_of_a_partition() {
+        let clock = || Arc::new(ManualClock::new(1_000, 1));
+        let store = Store::open(Arc::new(MemoryEngine::new()), clock(), StoreLimits::default(), Access::Write).unwrap();
+        let repository = Repository::new(Arc::new(StoreBackend::new(store, clock()).unwrap()));
+        let held = |token| Held { execution: ExecutionId(1), instance: InstanceId(1), token };
+        for (token, sequence, data) in [(7, 1, b"a"), (7, 2, b"b"), (8, 1, b"c")] {
+            repository.send_collected(held(token), ("s", 3), sequence, Some(data.to_vec())).unwrap();
+        }
+        let collected = repository.collected(held(1), "s").unwrap();
+        let given: Vec<Vec<u8>> = collected.into_iter().filter_map(|(_, data)| data).collect();
+        assert_eq!(given, [b"a", b"b", b"c"]);
+    }
 }
