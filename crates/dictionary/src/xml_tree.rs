@@ -79,39 +79,54 @@ fn read(source: SourceText<'_>) -> Result<XmlElement, Findings> {
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
     let skipped = source.text.len() - text.len();
     let mut reader = Reader::from_str(text);
-    let mut open: Vec<XmlElement> = Vec::new();
+    let (mut open, mut root): (Vec<XmlElement>, Option<XmlElement>) = (Vec::new(), None);
     loop {
         let at = skipped + usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         let fault = |message: String| source.refused(codes::NOT_WELL_FORMED, at, message);
-        match reader.read_event().map_err(|e| fault(format!("not well-formed XML: {e}")))? {
+        let event = reader.read_event().map_err(|e| fault(format!("not well-formed XML: {e}")))?;
+        // Around the root element, a document has comments, processing instructions and white space.
+        let is_content = match &event {
+            Event::Start(_) | Event::Empty(_) => root.is_some(),
+            Event::Text(part) => open.is_empty() && !part.xml10_content().trim_ascii().is_empty(),
+            Event::CData(_) | Event::GeneralRef(_) => open.is_empty(),
+            _ => false,
+        };
+        if is_content {
+            let place = if root.is_some() { "follows" } else { "precedes" };
+            return Err(fault(format!("text or an element {place} the root element")));
+        }
+        match event {
             Event::Start(tag) => {
                 if open.len() == DEPTH_MAX {
                     return Err(fault(format!("elements are nested deeper than {DEPTH_MAX}")));
                 }
                 open.push(begin(&tag, at).map_err(fault)?);
             }
-            Event::Empty(tag) => {
-                let element = begin(&tag, at).map_err(fault)?;
-                match open.last_mut() {
-                    Some(parent) => parent.children.push(element),
-                    None => return Ok(element),
-                }
-            }
+            Event::Empty(tag) => end(begin(&tag, at).map_err(fault)?, &mut open, &mut root),
             Event::End(_) => {
-                let mut element = open.pop().ok_or_else(|| fault("an end tag without its start tag".into()))?;
-                trim(&mut element.text);
-                match open.last_mut() {
-                    Some(parent) => parent.children.push(element),
-                    None => return Ok(element),
-                }
+                let element = open.pop().ok_or_else(|| fault("an end tag without its start tag".into()))?;
+                end(element, &mut open, &mut root);
             }
             Event::Text(part) => append(&mut open, &part.xml10_content()),
             Event::CData(part) => append(&mut open, &part.xml10_content()),
             Event::GeneralRef(reference) => append(&mut open, &resolve(&reference).map_err(fault)?),
             Event::DocType(_) => return Err(fault("the file has a document type definition".into())),
             Event::Comment(_) | Event::PI(_) | Event::Decl(_) => {}
+            Event::Eof if open.is_empty() && root.is_some() => return Ok(root.unwrap_or_default()),
+            Event::Eof if open.is_empty() => return Err(fault("the file has no element".into())),
             Event::Eof => return Err(fault("the file ends inside an element".into())),
         }
+    }
+}
+
+/// Adds a complete element to the innermost open one, or makes it the root.
+fn end(mut element: XmlElement, open: &mut [XmlElement], root: &mut Option<XmlElement>) {
+    trim(&mut element.text);
+    // A vector with one element has room for four, and a file can have a million elements.
+    element.children.shrink_to_fit();
+    match open.last_mut() {
+        Some(parent) => parent.children.push(element),
+        None => *root = Some(element),
     }
 }
 
@@ -128,6 +143,7 @@ fn begin(tag: &BytesStart<'_>, at: usize) -> Result<XmlElement, String> {
             _ => element.attributes.push((name, value.into_owned())),
         }
     }
+    element.attributes.shrink_to_fit();
     Ok(element)
 }
 

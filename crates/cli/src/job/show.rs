@@ -6,6 +6,8 @@ use quayline_batch::chunk_times::{ChunkSpread, PartSpread};
 use quayline_batch::log::time_text;
 use quayline_batch::record::{Counts, Execution, Reject, StepExecution};
 use quayline_batch::{BatchError, PartitionProgress, Repository, Slow, StepProgress};
+
+use crate::render::count_of;
 use serde_json::{Map, Value, json};
 
 /// Executions in rows.
@@ -108,7 +110,11 @@ pub(super) fn execution(execution: &Execution, steps: &[StepExecution], progress
 }
 
 fn step_text(step: &StepExecution, progress: Option<&StepProgress>, form: Form, text: &mut String) {
-    let partitions = if step.partitions > 0 { format!(", {} partitions", step.partitions) } else { String::new() };
+    let partitions = if step.partitions > 0 {
+        format!(", {}", count_of(step.partitions.into(), "partition"))
+    } else {
+        String::new()
+    };
     let exit_status = step.exit_status.as_deref().unwrap_or("-");
     let _ = writeln!(text, "  step {}: {}, exit status {exit_status}{partitions}", step.step, step.status);
     let counts: Vec<String> = counts_of(step, progress)

@@ -13,6 +13,7 @@ use crate::args::{SplitArgs, WorkArgs};
 use crate::console::Console;
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
+use crate::render::count_of;
 use crate::store::unreadable;
 
 /// Runs `quayline job work`.
@@ -46,7 +47,7 @@ pub(super) fn work(args: &WorkArgs, console: &Console) -> Result<Exit, Stop> {
     drop(engine);
     match assisted {
         Ok(assisted) => {
-            console.line(&format!("{} partitions run", assisted.partitions));
+            console.line(&format!("{} run", count_of(assisted.partitions, "partition")));
             jobs.close(if assisted.refused > 0 { Exit::Rejected } else { Exit::Done })
         }
         Err(stop) => {

@@ -17,7 +17,7 @@ use crate::args::{
 use crate::console::{Console, write_stdout};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
-use crate::render::count_of;
+use crate::render::{count_of, grouped};
 use crate::store::{Missing, from_hex};
 
 /// Runs `quayline transaction`.
@@ -43,7 +43,8 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
         }
         TransactionCommand::Purge(args) => {
             let removed = store.purge(now_ms(), args.older_than)?;
-            console.line(&format!("{removed} entries removed"));
+            let entries = if removed == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(removed)) };
+            console.line(&format!("{entries} removed"));
             Exit::Done
         }
         TransactionCommand::Advise(args) => {

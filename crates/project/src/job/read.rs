@@ -250,7 +250,7 @@ impl Reader<'_> {
     }
 
     fn children(&mut self, element: &XmlElement, rule: &Rule) -> Vec<Node> {
-        let mut nodes = Vec::new();
+        let mut nodes = Vec::with_capacity(element.children.len());
         let mut slot = 0;
         let mut seen = vec![0_usize; rule.children.len()];
         for child in &element.children {

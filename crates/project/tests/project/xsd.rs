@@ -131,6 +131,24 @@ fn groups_circles_and_what_is_missing() {
     "#]].assert_eq(&load("x.xsd", &[("x.xsd", "<html/>")]));
 }
 
+/// Regression: nothing refused a second root element or text after the first one.
+#[test]
+fn a_file_has_one_root_element() {
+    let root = "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\"><xs:element name=\"a\"/></xs:schema>";
+    let around = |before: &str, after: &str| load("x.xsd", &[("x.xsd", &format!("{before}{root}{after}"))]);
+    assert!(!around("<?xml version=\"1.0\"?>\n<!-- a -->\n", "\n<!-- b --><?c?>\n").contains("Error"));
+    for after in [root, "<a/>", "\n&amp;", "<![CDATA[]]>", " x"] {
+        let found = around("", after);
+        assert!(
+            found.contains("Error SHP-003 x.xsd:") && found.contains("follows the root element"),
+            "{after}: {found}"
+        );
+    }
+    assert!(around("x", "").contains("Error SHP-003 x.xsd:1:1: text or an element precedes the root element"));
+    let empty = load("x.xsd", &[("x.xsd", "<!-- a -->")]);
+    assert!(empty.contains("the file has no element"), "{empty}");
+}
+
 /// Groups that hold themselves ended the process: the stack overflowed.
 #[test]
 fn groups_that_hold_themselves() {
