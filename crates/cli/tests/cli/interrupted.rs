@@ -433,3 +433,40 @@ fn a_server_ends_in_its_time_although_a_flow_waits() {
     }
     assert_eq!(world.run("queue depth OUT").code(0).out(), "OUT  0\n");
 }
+
+/// Regression: a run that a fault at the end of its file had ended left a checkpoint after the fault. The resumed run ended with exit code 0 and an
+/// incomplete output. A checkpoint before the first interchange could not be resumed at all.
+#[test]
+fn a_resumed_run_finds_the_fault_that_ended_it() {
+    let world = World::new();
+    world.write("d.shape", "d\n  id text(10)\n").run("map new --from d.shape --to d.shape -o d.qmap").code(0);
+    for (name, text, from, code) in [
+        ("x.xml", "<records><record><id>1</id></record>", " --from xml", "XML-013"),
+        ("w.xml", "<records><record><id>1</id></record></wrong>", " --from xml", "XML-010"),
+        ("e.xml", "", " --from xml", "XML-010"),
+        ("a.json", "[{\"id\":\"1\"},{\"id\":\"2\"}", "", "JSON-023"),
+        ("e.x12", "", "", "EDI-002"),
+        ("g.x12", "hello", "", "EDI-002"),
+    ] {
+        let run = match from {
+            "" if name.ends_with("x12") => format!("convert {name} -o out.jsonl"),
+            _ => format!("translate -m d.qmap{from} {name} -o out.jsonl"),
+        };
+        world.write(name, text);
+        for again in ["", " --resume", " --resume"] {
+            let err = world.run(&format!("{run}{again}")).code(1).err();
+            assert!(err.contains(&format!("error[{code}]")), "{name}{again}: {err}");
+            assert!(!world.path("out.jsonl").exists(), "{name}{again}");
+        }
+        let _ = std::fs::remove_file(world.path("out.jsonl.partial"));
+    }
+    // A rejected document leaves a checkpoint, here at the start of the file.
+    let world = crate::edi::examples();
+    let bad = String::from_utf8(world.read("850.x12")).expect("ASCII").replacen("20260330", "2026033X", 1);
+    world.write("bad.x12", bad);
+    for again in ["", " --resume"] {
+        let err = world.run(&format!("convert bad.x12 -g 850.guide -o out.jsonl{again}")).code(1).err();
+        assert!(err.contains("error[EDI-117]"), "{again}: {err}");
+        assert!(world.path("out.jsonl.checkpoint").exists());
+    }
+}

@@ -228,7 +228,9 @@ impl Run {
                     self.warnings.extend(changed.map_err(ConvertError::io("read", file.path()))?);
                     self.from = resume::position(&checkpoint);
                     self.states = States::of(&checkpoint.state)?;
-                    if matches!(self.conversion.source.format, SourceFormat::Edi(_)) && !self.done {
+                    // A run that stopped before its first interchange ended has no reader yet.
+                    let is_begun = self.from.offset.0 > 0 || !self.states.source.is_empty();
+                    if matches!(self.conversion.source.format, SourceFormat::Edi(_)) && !self.done && is_begun {
                         let reader = ends(&self.conversion).reader_at(&self.from, &self.states.source);
                         self.from.reader = Some(Arc::new(reader.ok_or_else(bad_state)?));
                     }
@@ -349,6 +351,7 @@ impl Run {
             hook: conversion.sync_hook.as_deref(),
             progress: conversion.progress.as_deref(),
             source_bytes_total: self.source_bytes,
+            ends_by_form: !matches!(conversion.source.format, SourceFormat::Records(_) | SourceFormat::Columns(_)),
             state: Written {
                 position: self.from.clone(),
                 tally,
@@ -364,6 +367,7 @@ impl Run {
             page_transaction: None,
             unsettled: Unsettled::default(),
             is_amid_lot: false,
+            stopped_at_reject: false,
         };
         let facts = LaneFacts {
             file: Arc::clone(&conversion.source.name),
@@ -418,7 +422,7 @@ impl Run {
                 Ok(self.report(&writer, true, output_path, &totals))
             }
             Some(error) => {
-                if matches!(&error, ConvertError::Refused(_)) {
+                if writer.stopped_at_reject {
                     // The output up to the position is sound: a run with more rejects allowed continues from here.
                     writer.checkpoint()?;
                 }
@@ -549,7 +553,9 @@ fn in_file(Findings(mut findings): Findings, name: &Arc<str>) -> Findings {
 }
 
 fn stop(writer: &mut Writer<'_>) -> ConvertError {
-    if let Err(error) = writer.checkpoint() {
+    if !writer.is_at_end()
+        && let Err(error) = writer.checkpoint()
+    {
         return error;
     }
     ConvertError::Stopped(Stopped {

@@ -45,6 +45,8 @@ pub(crate) struct Writer<'r> {
     pub(crate) hook: Option<&'r dyn SyncHook>,
     pub(crate) progress: Option<&'r dyn Progress>,
     pub(crate) source_bytes_total: Option<u64>,
+    /// True if the form of the source determines its end: JSON, XML, CSV and EDI. Record files end with their bytes.
+    pub(crate) ends_by_form: bool,
     pub(crate) state: Written,
     /// A transaction of which only some pages were written yet, and the same of drafts.
     pub(crate) page_transaction: Option<PageTransaction>,
@@ -52,6 +54,8 @@ pub(crate) struct Writer<'r> {
     /// True while the files do not agree with the position: from the first write of a lot, or before it if a document of the lot before waits, until all
     /// output of the lot is written.
     pub(crate) is_amid_lot: bool,
+    /// True if a reject ended the run. After any other fault, a checkpoint would hide the fault from the run that continues.
+    pub(crate) stopped_at_reject: bool,
 }
 
 /// Position of the run.
@@ -109,6 +113,7 @@ impl OrderedSink for Writer<'_> {
             keep_worst(&mut findings, 1.max(self.findings_max));
             findings.extend(lot.misfit.take());
             // Nothing of the lot is written, so nothing of it counts: a checkpoint says what the output holds.
+            self.stopped_at_reject = true;
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
         }
         self.tell_characters_once(lot);
@@ -125,9 +130,10 @@ impl OrderedSink for Writer<'_> {
         counters.rejected += self.state.tally.records_rejected - tally.records_rejected;
         self.advance(lot);
         if self.rejects_max.is_some_and(|max| self.state.tally.records_rejected > max) {
+            self.stopped_at_reject = true;
             return Err(self.too_many());
         }
-        if lot.end.is_none() && self.checkpoint_is_due() {
+        if lot.end.is_none() && self.checkpoint_is_due() && !self.is_at_end() {
             clock.within(Phase::Commit, |_| self.checkpoint())?;
         }
         Ok(())
@@ -296,6 +302,11 @@ impl Writer<'_> {
         };
         findings.extend(self.state.misfit.clone());
         ConvertError::Refused(quayline_core::Findings(findings))
+    }
+
+    /// Returns true if all bytes of a document file are read. A checkpoint there would hide a fault that only the end shows, such as a missing end tag.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.ends_by_form && self.source_bytes_total.is_some_and(|total| self.state.position.offset.0 >= total)
     }
 
     fn checkpoint_is_due(&self) -> bool {

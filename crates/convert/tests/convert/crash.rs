@@ -185,14 +185,14 @@ fn text_resumes_at_every_step() {
     let (csv, xml) = (CsvStyle::default(), XmlStyle::default());
     let array = TargetFormat::JsonArray(JsonWrite::default());
     check(
-        &text_kit(28_000, TargetFormat::Csv(csv), SourceFormat::Csv(csv), TargetFormat::Xml(xml.clone())),
+        &text_kit(40_000, TargetFormat::Csv(csv), SourceFormat::Csv(csv), TargetFormat::Xml(xml.clone())),
         Unsynced::Garbage,
     );
     check(
-        &text_kit(9_000, TargetFormat::Xml(xml.clone()), SourceFormat::Xml(xml), TargetFormat::Csv(csv)),
+        &text_kit(13_000, TargetFormat::Xml(xml.clone()), SourceFormat::Xml(xml), TargetFormat::Csv(csv)),
         Unsynced::Garbage,
     );
-    check(&text_kit(13_000, array, JSON, TargetFormat::Records(framing("rdw"))), Unsynced::Kept);
+    check(&text_kit(19_000, array, JSON, TargetFormat::Records(framing("rdw"))), Unsynced::Kept);
 }
 
 /// Stops twice: the second time while resuming.
