@@ -11,7 +11,7 @@
 //!
 //! Source: pyx12's `map/README` and `map.xsd`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quayline_core::{Finding, Findings};
 use quayline_edi::Standard;
@@ -111,11 +111,9 @@ fn read_external_codes(source: SourceText<'_>) -> Result<BTreeMap<String, CodeLi
     for set in root.children_named("codeset") {
         let id = set.property("id").ok_or_else(|| not_of_the_form(source, set, "codeset needs an id"))?;
         let mut list = CodeList { name: set.property("name").map(str::to_owned), codes: Vec::new(), open: true };
-        for code in set.children_named("version").flat_map(|version| version.children_named("code")) {
-            if !code.text.is_empty() && !list.codes.iter().any(|known| known.value == code.text) {
-                list.codes.push(plain_code(&code.text));
-            }
-        }
+        let mut known = BTreeSet::from([""]);
+        let codes = set.children_named("version").flat_map(|version| version.children_named("code"));
+        list.codes.extend(codes.filter(|code| known.insert(&code.text)).map(|code| plain_code(&code.text)));
         lists.insert(id.to_owned(), list);
     }
     Ok(lists)
@@ -349,12 +347,9 @@ impl MapReader<'_> {
 
     fn codes(&mut self, element: &XmlElement) -> Result<Option<Codes>, Findings> {
         let Some(valid) = element.child("valid_codes") else { return Ok(None) };
-        let mut values: Vec<String> = Vec::new();
-        for code in valid.children_named("code") {
-            if !code.text.is_empty() && !values.contains(&code.text) {
-                values.push(code.text.clone());
-            }
-        }
+        let mut known = BTreeSet::from([""]);
+        let codes = valid.children_named("code").filter(|code| known.insert(&code.text));
+        let values: Vec<String> = codes.map(|code| code.text.clone()).collect();
         let Some(external) = valid.attribute("external") else {
             return Ok((!values.is_empty()).then_some(Codes::These(values)));
         };
@@ -363,7 +358,9 @@ impl MapReader<'_> {
             return Err(self.map.refused(codes::UNDEFINED, valid.at, message));
         };
         let list = self.lists.entry(external.to_owned()).or_insert_with(|| list.clone());
-        list.codes.extend(values.iter().map(|value| plain_code(value)));
+        // Several places can add the same values.
+        let known: BTreeSet<String> = list.codes.iter().map(|code| code.value.clone()).collect();
+        list.codes.extend(values.iter().filter(|value| !known.contains(*value)).map(|value| plain_code(value)));
         Ok(Some(Codes::List(external.to_owned())))
     }
 

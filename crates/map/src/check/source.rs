@@ -534,13 +534,9 @@ impl Lower<'_> {
 
     /// Returns a hint if the same name exists deeper within a node, which is a better match than a similar name.
     fn deeper(&self, node: NodeId, name: &str) -> Option<String> {
-        let outer = self.source.path(node);
-        let (_, found) = self
-            .source
-            .iter()
-            .find(|(id, found)| *id > node && *id < self.source.node(node).subtree_end && found.name == name)
-            .map(|(id, _)| (id, self.source.path(id)))?;
-        Some(format!("it is at {}", found.strip_prefix(&outer)?.strip_prefix('.')?))
+        let inside = |id: NodeId| id > node && id < self.source.node(node).subtree_end;
+        let (found, _) = self.source.iter().find(|(id, found)| inside(*id) && found.name == name)?;
+        Some(format!("it is at {}", self.path_from_here(found)))
     }
 
     fn unknown_child(&mut self, node: NodeId, name: &Name) {
