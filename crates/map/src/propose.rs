@@ -95,15 +95,16 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
     proposal.twins = (twins(ends.source, &proposal.source_names), twins(ends.target, &proposal.target_names));
     proposal.source_paths =
         ends.source.iter().map(|(node, _)| whole_path(ends.source, &proposal.source_names, node)).collect();
+    let target_name = free_name(ends);
     let title = format!("{} to {}", ends.source.node(NodeId::ROOT).name, ends.target.node(NodeId::ROOT).name);
     proposal.line(0, &format!("map {}", quoted(&title)));
     proposal.line(0, &format!("source {}", quoted(ends.source_file)));
-    proposal.line(0, &format!("target {} {}", name(ends.target_name), quoted(ends.target_file)));
+    proposal.line(0, &format!("target {} {}", name(&target_name), quoted(ends.target_file)));
     proposal.line(0, "");
     let lists = proposal.rows().unwrap_or_default();
     if let Some(innermost) = lists.last() {
         let (path, guess) = (proposal.relative(NodeId::ROOT, *innermost), proposal.mark(false));
-        proposal.line(0, &format!("for {path} make {} {{{guess}", name(ends.target_name)));
+        proposal.line(0, &format!("for {path} make {} {{{guess}", name(&target_name)));
     }
     proposal.chain.extend(&lists);
     proposal.group(NodeId::ROOT, "", usize::from(!lists.is_empty()));
@@ -112,6 +113,15 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
     }
     let [sure, guessed, mandatory_open, optional_open] = proposal.counts;
     Proposed { text: proposal.out, sure, cuts: proposal.cuts, guessed, mandatory_open, optional_open }
+}
+
+/// Returns a name for the target that nothing in its shape has: `make` with the name of the target makes a document, not an item of a list.
+fn free_name(ends: &Ends<'_>) -> String {
+    let mut free = ends.target_name.to_owned();
+    while ends.target.iter().skip(1).any(|(_, node)| node.name == free) {
+        free.push_str("_document");
+    }
+    free
 }
 
 struct Proposal<'a> {

@@ -372,3 +372,13 @@ fn a_guide_takes_no_plain_segments() {
     }
     assert!(map.contains("BIG.BIG01"), "{map}");
 }
+
+/// Regression: a list with the name of the target could not be made, because `make` with this name makes a document.
+#[test]
+fn a_list_with_the_name_of_the_target_is_set() {
+    let world = World::new();
+    world.write("o.shape", "doc\n  id text(5)\n  o*\n    id text(3)\n");
+    world.run("map new --from o.shape --to o.shape -o x.qmap").code(0);
+    let ran = world.write("in.jsonl", "{\"id\":\"a\",\"o\":[{\"id\":\"b\"}]}\n").run("translate -m x.qmap in.jsonl");
+    assert_eq!(ran.code(0).out(), "{\"id\":\"a\",\"o\":[{\"id\":\"b\"}]}\n");
+}
