@@ -251,10 +251,11 @@ fn scalar(leaf: &Leaf, lists: bool, may_be_empty: bool) -> (Scalar, Vec<String>)
         }
         return (decimal(), told);
     }
-    if leaf.bools == all || (leaf.texts == all && leaf.like_bools == all && !may_be_empty) {
+    if leaf.bools == all || (leaf.texts == all && leaf.like_bools == all && leaf.empty == 0 && !may_be_empty) {
         return (Scalar::Bool, told);
     }
-    if leaf.texts == all && leaf.like_numbers == all && !is_long {
+    // An empty text is a value of a text, and not of a number. An empty cell of CSV is absent, and does not count.
+    if leaf.texts == all && leaf.like_numbers == all && leaf.empty == 0 && !is_long {
         told.push("a number? written as text".to_owned());
         return (decimal(), told);
     }

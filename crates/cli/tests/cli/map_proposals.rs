@@ -382,3 +382,13 @@ fn a_list_with_the_name_of_the_target_is_set() {
     let ran = world.write("in.jsonl", "{\"id\":\"a\",\"o\":[{\"id\":\"b\"}]}\n").run("translate -m x.qmap in.jsonl");
     assert_eq!(ran.code(0).out(), "{\"id\":\"a\",\"o\":[{\"id\":\"b\"}]}\n");
 }
+
+/// Regression: a member that was a number in one document and empty in another became a number, and the sample was refused.
+#[test]
+fn empty_texts_keep_a_member_a_text() {
+    let world = World::new();
+    let sample = "{\"a\":\"\",\"b\":\"true\",\"c\":[\"\"]}\n{\"a\":\"1\",\"b\":\"\",\"c\":[\"1\"]}\n";
+    world.write("a.jsonl", sample).run("infer a.jsonl -o a.shape").code(0);
+    world.run("map new --from a.shape --to a.shape -o a.qmap").code(0);
+    assert_eq!(world.run("translate -q -m a.qmap a.jsonl").code(0).out(), sample);
+}
