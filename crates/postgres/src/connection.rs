@@ -159,6 +159,8 @@ impl Connection {
         connection.greet(endpoint)?;
         connection.limit = endpoint.answer_timeout;
         connection.socket.set_timeouts(connection.limit).map_err(|error| lost(&error))?;
+        // A setting of the server, database or role may cut the digits of floats. As a parameter of the start, poolers refuse it.
+        connection.script("SET extra_float_digits = 3")?;
         Ok(connection)
     }
 

@@ -144,6 +144,7 @@ fn jobs_in_a_database() {
     times_of_chunks_cost_no_round_trip(&server, folder.path());
     statements_of_a_batchlet(&server, folder.path());
     created_together(&server);
+    values::floats_with_all_their_digits(&server, folder.path());
     values::logs_of_two_repositories(&server, folder.path());
     refused::a_text_that_does_not_parse(&server);
     outage::the_database_of_a_writer_goes(&server, folder.path());
