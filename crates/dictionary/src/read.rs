@@ -80,23 +80,29 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     Ok(all)
 }
 
-/// Refuses names of guides that cannot be names of files: an untrusted source must not choose another folder.
+/// Refuses names of guides that cannot be names of files, because an untrusted source must not choose another folder, and equal names, because the file
+/// of one guide would replace that of another.
 fn refuse_names(guides: &[Guide]) -> Result<(), Findings> {
     let is_good = |name: &str| {
         let allowed = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | ':');
         !name.starts_with('.') && (1..=200).contains(&name.len()) && name.chars().all(allowed)
     };
-    let findings: Vec<Finding> = guides
-        .iter()
-        .filter(|guide| !is_good(&guide.name))
-        .map(|guide| {
+    let mut known: BTreeMap<&str, &Guide> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for guide in guides {
+        let (message, hint) = if !is_good(&guide.name) {
             let message = format!("{:?} cannot be the name of a guide, which is the name of its file", guide.name);
-            let place = Place { file: guide.source.as_deref().map(Into::into), ..Place::default() };
-            Finding::error(codes::NOT_OF_THE_FORM, Fault::Config, message)
-                .at(place)
-                .hint("write letters, digits, `-`, `_` and points, such as 850-004010, in `name`")
-        })
-        .collect();
+            (message, "write letters, digits, `-`, `_` and points, such as 850-004010, in `name`")
+        } else if let Some(first) = known.insert(&guide.name, guide) {
+            let of = |guide: &Guide| format!("{} of {}", guide.transaction, guide.version);
+            let message = format!("two guides have the name {}: {} and {}", guide.name, of(first), of(guide));
+            (message, "give each guide its own `name`, or import the sources into different folders")
+        } else {
+            continue;
+        };
+        let place = Place { file: guide.source.as_deref().map(Into::into), ..Place::default() };
+        findings.push(Finding::error(codes::NOT_OF_THE_FORM, Fault::Config, message).at(place).hint(hint));
+    }
     if findings.is_empty() { Ok(()) } else { Err(Findings(findings)) }
 }
 

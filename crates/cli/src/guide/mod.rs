@@ -77,7 +77,8 @@ fn import(args: &ImportArgs, console: &Console) -> Result<Exit, Stop> {
     for guide in &imported.guides {
         let path = args.output.join(format!("{}.guide", guide.name));
         write_whole(&path, write_guide(guide).as_bytes()).map_err(|error| error.findings())?;
-        errors.extend(check_one(&path, &Limits::default()).0.into_iter().filter(|f| f.severity == Severity::Error));
+        let (findings, _) = check_one(&path, &Limits::default());
+        errors.extend(findings.into_iter().filter(|finding| finding.severity == Severity::Error));
         written.push(WrittenWire { file: shown(&path), guide: &guide.name, title: guide.title.as_deref() });
     }
     console.findings(&errors);

@@ -279,6 +279,20 @@ fn a_guide_stays_in_the_folder_of_the_import() {
     }
 }
 
+/// Regression: the second of two guides with one name replaced the file of the first.
+#[test]
+fn guides_of_one_import_have_their_own_names() {
+    let world = World::new();
+    world.write("a.json", format!("[{MESSAGE},{}]", MESSAGE.replacen("\"ORDERS\"", "\"ORDRSP\"", 1)));
+    let ran = world.run("guide import a.json -o guides");
+    let err = ran.code(2).err();
+    assert!(
+        err.contains("error[DIC-010]: two guides have the name ORDERS-MINE: ORDERS of D:96A:UN and ORDRSP"),
+        "{err}"
+    );
+    assert!(!world.path("guides").exists());
+}
+
 /// Regression: an import said nothing of a guide that `guide check` refuses.
 #[test]
 fn an_import_shows_the_errors_of_its_guides() {
