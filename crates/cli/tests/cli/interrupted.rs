@@ -460,6 +460,13 @@ fn a_resumed_run_finds_the_fault_that_ended_it() {
         }
         let _ = std::fs::remove_file(world.path("out.jsonl.partial"));
     }
+    // Too many rejects end the first run before the fault.
+    let long = "{\"id\":\"01234567890\"},";
+    world.write("b.json", format!("[{long}{long}{{\"id\":\"1\"}}"));
+    let run = "translate -m d.qmap b.json -o b.jsonl --rejects b.rejects --max-rejects";
+    assert!(world.run(&format!("{run} 1")).code(1).err().contains("CNV-"));
+    let err = world.run(&format!("{run} 5 --resume")).code(1).err();
+    assert!(err.contains("error[JSON-023]") && !world.path("b.jsonl").exists(), "{err}");
     // A rejected document leaves a checkpoint, here at the start of the file.
     let world = crate::edi::examples();
     let bad = String::from_utf8(world.read("850.x12")).expect("ASCII").replacen("20260330", "2026033X", 1);

@@ -422,7 +422,7 @@ impl Run {
                 Ok(self.report(&writer, true, output_path, &totals))
             }
             Some(error) => {
-                if writer.stopped_at_reject {
+                if writer.stopped_at_reject && !writer.is_at_end() {
                     // The output up to the position is sound: a run with more rejects allowed continues from here.
                     writer.checkpoint()?;
                 }
