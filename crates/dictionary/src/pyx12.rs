@@ -358,9 +358,13 @@ impl MapReader<'_> {
             return Err(self.map.refused(codes::UNDEFINED, valid.at, message));
         };
         let list = self.lists.entry(external.to_owned()).or_insert_with(|| list.clone());
-        // Several places can add the same values.
-        let known: BTreeSet<String> = list.codes.iter().map(|code| code.value.clone()).collect();
-        list.codes.extend(values.iter().filter(|value| !known.contains(*value)).map(|value| plain_code(value)));
+        if !values.is_empty() {
+            // Several places can add the same values.
+            let known: BTreeSet<&str> = list.codes.iter().map(|code| code.value.as_str()).collect();
+            let added = values.iter().filter(|value| !known.contains(value.as_str()));
+            let added: Vec<_> = added.map(|value| plain_code(value)).collect();
+            list.codes.extend(added);
+        }
         Ok(Some(Codes::List(external.to_owned())))
     }
 

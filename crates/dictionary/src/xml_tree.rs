@@ -112,9 +112,8 @@ fn read(source: SourceText<'_>) -> Result<XmlElement, Findings> {
             Event::GeneralRef(reference) => append(&mut open, &resolve(&reference).map_err(fault)?),
             Event::DocType(_) => return Err(fault("the file has a document type definition".into())),
             Event::Comment(_) | Event::PI(_) | Event::Decl(_) => {}
-            Event::Eof if open.is_empty() && root.is_some() => return Ok(root.unwrap_or_default()),
-            Event::Eof if open.is_empty() => return Err(fault("the file has no element".into())),
-            Event::Eof => return Err(fault("the file ends inside an element".into())),
+            Event::Eof if !open.is_empty() => return Err(fault("the file ends inside an element".into())),
+            Event::Eof => return root.ok_or_else(|| fault("the file has no element".into())),
         }
     }
 }

@@ -87,11 +87,6 @@ struct Drafting {
 }
 
 impl Drafting {
-    /// Returns true if elements at this place may be empty, so they are not truth values (XML Schema part 2, 3.2.2). An empty cell of CSV is absent.
-    fn may_be_empty(&self, name: &str, leaf: &Leaf) -> bool {
-        self.is_xml && (leaf.empty > 0 || name == TEXT)
-    }
-
     fn members(&mut self, group: &Seen) {
         for (name, seen) in group.members.iter() {
             let mut notes = Vec::new();
@@ -145,7 +140,7 @@ impl Drafting {
                 } else {
                     &item.leaf
                 };
-                let (scalar, told) = scalar(leaf, item.lists > 0, self.may_be_empty(name, leaf));
+                let (scalar, told) = scalar(leaf, item.lists > 0, self.is_xml && name == TEXT);
                 notes.extend(told);
                 self.shape.scalar(name, scalar, occurs);
                 self.notes.push(notes.join(", "));

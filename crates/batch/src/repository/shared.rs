@@ -272,7 +272,7 @@ impl Repository {
         Ok(is_left)
     }
 
-    /// Sends the data of a collector to the process of the step. `sequence` ascends, with each token from the start.
+    /// Sends the data of a collector to the process of the step. `sequence` ascends while a process has the partition.
     pub(crate) fn send_collected(
         &self,
         held: Held,
@@ -292,7 +292,7 @@ impl Repository {
         })
     }
 
-    /// Returns the data of collectors in other processes, in the order of partitions and time, each with its key.
+    /// Returns the data of collectors in other processes, each with its key: by partition, by the process that had it, and in the order of sending.
     pub(crate) fn collected(&self, held: Held, step: &str) -> Result<Vec<Collected>, BatchError> {
         let prefix = collected_key(held.execution, step);
         let of = PageOf { prefix: &prefix, after: None, newest_first: false, count: PAGE };

@@ -392,3 +392,22 @@ fn empty_texts_keep_a_member_a_text() {
     world.run("map new --from a.shape --to a.shape -o a.qmap").code(0);
     assert_eq!(world.run("translate -q -m a.qmap a.jsonl").code(0).out(), sample);
 }
+
+#[test]
+fn hints_give_names_that_the_map_can_use() {
+    let world = World::new();
+    world
+        .write("s.shape", "s\n  T?\n    T\n      n text(3)\n")
+        .write("o.shape", "doc\n  id text(5)\n  o*\n    id text(3)\n");
+    let head = |source: &str| format!("map \"m\"\nsource \"{source}\"\ntarget o \"o.shape\"\n");
+    // Regression: the path began inside the first group.
+    world.write("path.qmap", head("s.shape") + "id = T.n\n");
+    let err = world.run("map check path.qmap").code(2).err();
+    assert!(err.contains("MAP-020") && err.contains("hint: it is at T.T.n"), "{err}");
+    world.write("name.qmap", head("o.shape") + "id = id\nfor o make o { id = id }\n");
+    let err = world.run("map check name.qmap").code(2).err();
+    assert!(
+        err.contains("MAP-029") && err.contains("to set `o` of the document, give the target another name"),
+        "{err}"
+    );
+}

@@ -136,33 +136,45 @@ fn wrappers_vanish_and_hierarchical_levels_tell_each_other_apart() {
 fn a_period_of_one_format_is_a_date_and_external_codes_are_open() {
     let dtp = element(1, "374", "R", "472") + &element(2, "1250", "R", "D8") + &element(3, "1251", "R", "");
     let n4 = "<element><data_ele>26</data_ele><usage>S</usage><seq>1</seq><valid_codes external='country'/></element>";
+    // Two places that add codes to the list add each code once.
+    let more = n4.replace("'country'/>", "'country'><code>FR</code><code>PL</code></valid_codes>");
     check(
-        &(segment("DTP", 10, &dtp) + &segment("N4", 20, n4)),
+        &(segment("DTP", 10, &dtp) + &segment("N4", 20, n4) + &segment("N5", 30, &more) + &segment("N6", 40, &more)),
         expect![[r#"
-        element 1250 ID 2..3
-        element 1251 AN 1..35
-        element 26 ID 2..3
-        element 374 ID 3
+            element 1250 ID 2..3
+            element 1251 AN 1..35
+            element 26 ID 2..3
+            element 374 ID 3
 
-        segment DTP
-          374 M
-          1250 M
-          1251 M
+            segment DTP
+              374 M
+              1250 M
+              1251 M
 
-        segment N4
-          26 O
+            segment N4
+              26 O
 
-        codes country "Countries" open
-          DE FR
+            segment N5
+              26 O
 
-        structure
-          segment DTP O 1 position 10
-            01 codes 472
-            02 codes D8
-            03 as DT 8..8
-          segment N4 O 1 position 20
-            01 codes list country
-    "#]],
+            segment N6
+              26 O
+
+            codes country "Countries" open
+              DE FR PL
+
+            structure
+              segment DTP O 1 position 10
+                01 codes 472
+                02 codes D8
+                03 as DT 8..8
+              segment N4 O 1 position 20
+                01 codes list country
+              segment N5 O 1 position 30
+                01 codes list country
+              segment N6 O 1 position 40
+                01 codes list country
+        "#]],
     );
 }
 

@@ -291,12 +291,19 @@ impl Lower<'_> {
         if target.names.len() > 1 && target.names[0].text == name {
             return false;
         }
+        let hint = if self.outputs[0].shape.iter().skip(1).any(|(_, node)| node.name == name) {
+            format!(
+                "to set `{name}` of the document, give the target another name; otherwise move this into `make {name} {{ … }}`"
+            )
+        } else {
+            format!("move it into `make {name} {{ … }}`")
+        };
         self.error(
             codes::NO_DOCUMENT,
             target.span,
             format!("this map makes its documents by `make {name}`, and none is open here"),
         )
-        .hint = Some(format!("move it into `make {name} {{ … }}`"));
+        .hint = Some(hint);
         true
     }
 
