@@ -549,11 +549,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 Form::Choice(&["line", "document"]),
                 "`line`: each line, without its LF or CR LF; `document`: each document of JSON or record of fixed length. Map XML and EDI to JSON first, which makes a document of each EDI transaction",
             ),
-            optional(
-                "part",
-                Form::Shape,
-                "shape of a part. With `by = \"document\"`, the default is the shape of the message",
-            ),
+            optional("part", Form::Shape, "shape of a part. For documents, the default is the shape of the message"),
         ],
         help: "Makes several messages of one. Quayline leaves out empty lines. A message without a line or document, such as `[]`, has no parts. The warnings of the node count both (FLO-079).",
     },
