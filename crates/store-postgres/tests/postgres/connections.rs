@@ -39,7 +39,7 @@ fn a_transaction_that_is_sent_ahead_and_fails_is_rolled_back() {
     assert_eq!(number(&pool), before, "the connection is in the pool again");
 }
 
-/// Answers the login and then neither reads nor answers.
+/// Answers the login and the first statement, and then neither reads nor answers.
 fn silent() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -51,12 +51,18 @@ fn silent() -> u16 {
         stream.read_exact(&mut hello).unwrap();
         // No password, and ready.
         stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+        let mut head = [0; 5];
+        stream.read_exact(&mut head).unwrap();
+        assert_eq!(head[0], b'Q', "each connection has a setting");
+        let mut statement = vec![0; u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize - 4];
+        stream.read_exact(&mut statement).unwrap();
+        stream.write_all(b"C\0\0\0\x08SET\0Z\0\0\0\x05I").unwrap();
         std::thread::sleep(3 * SOON);
     });
     port
 }
 
-/// The time limit of answers did not apply to a long pipeline, so a server that stopped reading held the thread for ever.
+/// Regression: the time limit of answers did not apply to a long pipeline, so a server that stopped reading held the thread for ever.
 #[test]
 fn a_server_that_stops_reading_has_the_time_limit_of_answers() {
     for count in [1, 2_000] {
