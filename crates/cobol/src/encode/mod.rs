@@ -56,6 +56,8 @@ struct State {
     given: Places,
     /// Lists that have a counter, in order of their ends.
     counted: Vec<Counted>,
+    /// Those with fewer elements than their counter says, in a document whose record may end before the others.
+    cut: Vec<Counted>,
     /// Lists around the counted ones, each with the index it was at.
     around: Vec<(NodeId, u32)>,
     /// For plans with unions, the bytes of the image that a view has written.
@@ -161,6 +163,8 @@ struct Counted {
     counter: ItemIndex,
     at: usize,
     count: u32,
+    /// Place of the element after the last one.
+    end: usize,
     /// First and last entry in `around`, for the path.
     around: (usize, usize),
 }
@@ -207,6 +211,7 @@ impl RecordEncoder {
             counters,
             given: Places::default(),
             counted: Vec::new(),
+            cut: Vec::new(),
             around: Vec::new(),
             written: if has_unions { vec![false; inner.template.len()] } else { Vec::new() },
             has_unions,
@@ -312,6 +317,7 @@ impl State {
         self.beyond = 0;
         self.given.clear();
         self.counted.clear();
+        self.cut.clear();
         self.around.clear();
         self.written.fill(false);
         self.groups.clear();
@@ -357,41 +363,14 @@ impl State {
         {
             self.fault(plan, FaultKind::BadPreserve, plan.preserve_node.unwrap_or(NodeId::ROOT));
         }
+        if !self.cut.is_empty() && self.faults.is_empty() {
+            self.settle_cut(plan);
+        }
         if !self.deferred.is_empty() && !self.lenient {
             self.settle(plan);
         }
         if let Some(reader) = self.reader.as_mut().filter(|_| self.faults.is_empty() && !self.lenient) {
             views::check_elements(reader, &self.record, &mut self.faults);
-        }
-    }
-
-    /// Accepts a value without canonical bytes if the preserved bytes decode to it.
-    #[cold]
-    fn settle(&mut self, plan: &Plan) {
-        let mut kept = Vec::new();
-        slide::kept(plan, &self.image, &mut kept);
-        for Deferred { fault, item: index, at, value, is_raw } in core::mem::take(&mut self.deferred) {
-            let item = &plan.items[index as usize];
-            let mut text = Vec::new();
-            let bytes = slide::position(&kept, at).and_then(|at| self.record.get(at..at + item.size));
-            let mut scratch = Scratch::default();
-            let right = match (bytes, &value) {
-                (Some(bytes), Some(value)) if is_raw => bytes == value || is_same_number(plan, item, bytes, value),
-                (Some(bytes), Some(value)) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch)
-                    .is_ok_and(|read| agree::same_as(value, read)),
-                // Bytes that are not a value, or that the record does not have, were read as null.
-                (Some(bytes), None) => {
-                    let loaded = loaded(plan, bytes);
-                    let read = read(plan, item, &loaded, 0, &mut scratch);
-                    let dated = plan.dates.get(&index);
-                    read.and_then(|read| dated.map_or(Ok(read), |dated| dated.show(item, read, &mut text))).is_err()
-                }
-                (None, None) => true,
-                (None, Some(_)) => false,
-            };
-            if !right && self.faults.len() < RecordFaults::MAX {
-                self.faults.push(fault);
-            }
         }
     }
 
@@ -436,18 +415,23 @@ impl State {
     /// Sets every counter to the length of its list. If the document also has the counter, both must agree.
     fn set_counters(&mut self, plan: &Plan) {
         for i in 0..self.counted.len() {
-            let Counted { node, counter, at, count, around } = self.counted[i];
+            let counted = self.counted[i];
+            let Counted { node, counter, at, count, around, .. } = counted;
             let item = &plan.items[counter as usize];
             if self.given.has(at) {
                 let said = self.integer_at(plan, item, at);
-                if said != Some(i128::from(count)) {
+                if said.is_some_and(|said| said > i128::from(count)) && self.preserved.is_some() {
+                    // CSV does not show elements that a short record does not have.
+                    self.cut.push(counted);
+                } else if said != Some(i128::from(count)) {
                     self.count_fault(plan, FaultKind::CountMismatch { list: count, counter: said }, node, around);
                 }
                 continue;
             }
             self.given.add(at);
             match self.set_counter(plan, item, at, Value::Int(i64::from(count), 0)) {
-                Ok(()) => self.track(counter, at, IsNull::No),
+                // Without elements, the bytes that were kept may read as null, or the record may end before them.
+                Ok(()) => self.track(counter, at, if count == 0 { IsNull::Yes } else { IsNull::No }),
                 Err(kind) => self.count_fault(plan, kind, node, around),
             }
         }
@@ -676,7 +660,9 @@ impl State {
             let start = self.around.len();
             self.around.extend(self.lists.iter().map(|list| (list.node, list.index)));
             let around = (start, self.around.len());
-            self.counted.push(Counted { node, counter, at, count: open.index.min(list.max), around });
+            let count = open.index.min(list.max);
+            let end = plan.layout.field(list.field).offset + open.outer + count as usize * list.stride;
+            self.counted.push(Counted { node, counter, at, count, end, around });
         }
     }
 

@@ -15,11 +15,11 @@ use core::ops::Range;
 use quayline_core::{NodeId, Value};
 
 use super::slide::{Kept, kept, position};
-use super::{IsNull, RecordEncoder, State, Tracked, agree};
+use super::{Counted, Deferred, IsNull, RecordEncoder, State, Tracked, agree, is_same_number};
 use crate::decode::read_short;
-use crate::item::{Loaded, Scratch, fault_of_date, read, reload};
+use crate::item::{Loaded, Scratch, fault_of_date, loaded, read, reload};
 use crate::plan::{Item, ItemForm, ItemIndex, ListTarget, Plan, TargetKind};
-use crate::{BadValue, FaultKind, NoteKind, RecordNote, ShortRecord};
+use crate::{BadValue, FaultKind, NoteKind, RecordFaults, RecordNote, ShortRecord};
 
 /// Buffers for restoring bytes.
 #[derive(Debug, Default)]
@@ -215,7 +215,7 @@ impl State {
         let range = at..at + item.size;
         let Some(encoded) = restorer.encoded.get(range.clone()) else { return true };
         let restored = self.record.get(at..range.end.min(self.record.len())).unwrap_or_default();
-        if encoded == restored {
+        if encoded == restored || restored.is_empty() && one.is_null == IsNull::Yes {
             return true;
         }
         let [left, right] = &mut restorer.loaded;
@@ -243,6 +243,51 @@ impl State {
                 encoded.strip_prefix(restored).is_some_and(|rest| rest.iter().all(|byte| *byte == plan.text.space))
             }
             (Shown::Null | Shown::Value(_) | Shown::Raw | Shown::Refused, _) => false,
+        }
+    }
+}
+
+impl State {
+    /// Refuses lists with fewer elements than their counters say, unless the record ends before the other elements.
+    #[cold]
+    pub(super) fn settle_cut(&mut self, plan: &Plan) {
+        let mut ranges = Vec::new();
+        kept(plan, &self.image, &mut ranges);
+        for Counted { node, counter, at, count, end, around } in core::mem::take(&mut self.cut) {
+            if position(&ranges, end).is_some_and(|end| end < self.record.len()) {
+                let said = self.integer_at(plan, &plan.items[counter as usize], at);
+                self.count_fault(plan, FaultKind::CountMismatch { list: count, counter: said }, node, around);
+            }
+        }
+    }
+
+    /// Accepts a value without canonical bytes if the preserved bytes decode to it.
+    #[cold]
+    pub(super) fn settle(&mut self, plan: &Plan) {
+        let mut ranges = Vec::new();
+        kept(plan, &self.image, &mut ranges);
+        for Deferred { fault, item: index, at, value, is_raw } in core::mem::take(&mut self.deferred) {
+            let item = &plan.items[index as usize];
+            let mut text = Vec::new();
+            let bytes = position(&ranges, at).and_then(|at| self.record.get(at..at + item.size));
+            let mut scratch = Scratch::default();
+            let right = match (bytes, &value) {
+                (Some(bytes), Some(value)) if is_raw => bytes == value || is_same_number(plan, item, bytes, value),
+                (Some(bytes), Some(value)) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch)
+                    .is_ok_and(|read| agree::same_as(value, read)),
+                // Bytes that are not a value, or that the record does not have, were read as null.
+                (Some(bytes), None) => {
+                    let loaded = loaded(plan, bytes);
+                    let read = read(plan, item, &loaded, 0, &mut scratch);
+                    let dated = plan.dates.get(&index);
+                    read.and_then(|read| dated.map_or(Ok(read), |dated| dated.show(item, read, &mut text))).is_err()
+                }
+                (None, None) => true,
+                (None, Some(_)) => false,
+            };
+            if !right && self.faults.len() < RecordFaults::MAX {
+                self.faults.push(fault);
+            }
         }
     }
 }

@@ -323,3 +323,65 @@ proptest! {
         prop_assert!(decoded.is_err(), "{cut} of {whole} bytes were accepted: {decoded:?}");
     }
 }
+
+const CUT: &str = "01 R.
+ 05 K PIC X(2).
+ 05 T PIC X(3).
+ 05 N PIC 9(3).
+ 05 B PIC S9(4) COMP.
+ 05 F COMP-2.
+ 05 L PIC 9.
+ 05 TB OCCURS 0 TO 3 DEPENDING ON L.
+  10 TX PIC X(2).
+  10 TN PIC 9(3) COMP.";
+
+/// Regression: a record that ended before a number or the counter of a table came back at its full length, or its document was refused.
+#[test]
+fn preserved_short_records_come_back_at_their_length() {
+    let mut whole = b"AAtxt012\0\x07\x40\x59\0\0\0\0\0\x002".to_vec();
+    whole.extend(b"ab\0\x01cd\0\x02");
+    let nulls = [BadValue::Error, BadValue::Null];
+    for (policy, blank, low_values) in [
+        (ShortRecord::Null, nulls[0], nulls[0]),
+        (ShortRecord::Null, nulls[1], nulls[0]),
+        (ShortRecord::Null, nulls[0], nulls[1]),
+        (ShortRecord::Pad, nulls[1], nulls[0]),
+        (ShortRecord::Pad, nulls[1], nulls[1]),
+    ] {
+        let back = Policies { preserve: Preserve::Yes, blank, low_values, ..Policies::default() };
+        let there = ascii(CUT, &Policies { short: Some(policy), ..back.clone() });
+        let back = ascii(CUT, &back);
+        for cut in (0..=whole.len()).rev() {
+            let Ok(json) = decode(&there, &whole[..cut]) else { continue };
+            assert_eq!(
+                encode(&back, &json).as_deref(),
+                Ok(&whole[..cut]),
+                "{policy:?} {blank:?} {low_values:?} {json}"
+            );
+            // A CSV file leaves out members without a value, and elements without one.
+            let mut document: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+            let members = document.as_object_mut().expect("an object");
+            members.retain(|_, value| !value.is_null());
+            let rows = members["TB"].as_array_mut().expect("a list");
+            rows.retain(|row| row.as_object().is_some_and(|row| row.values().any(|value| !value.is_null())));
+            let fewer = document.to_string();
+            assert_eq!(
+                encode(&back, &fewer).as_deref(),
+                Ok(&whole[..cut]),
+                "{policy:?} {blank:?} {low_values:?} {fewer}"
+            );
+        }
+    }
+}
+
+/// An element that the bytes have is missing from the document, and the record does not end before it.
+#[test]
+fn a_list_shorter_than_its_counter_is_refused_if_the_record_has_its_elements() {
+    let policies = Policies { preserve: Preserve::Yes, short: Some(ShortRecord::Null), ..Policies::default() };
+    let plan = ascii("01 R.\n 05 L PIC 9.\n 05 T PIC X(2) OCCURS 0 TO 3 DEPENDING ON L.\n 05 Z PIC X(2).", &policies);
+    let json = decode(&plan, b"2abcd").expect("decodes");
+    assert_eq!(encode(&plan, &json).as_deref(), Ok(&b"2abcd"[..]));
+    let fewer = json.replace(r#","cd""#, "");
+    assert_ne!(fewer, json);
+    assert!(encode(&plan, &fewer).expect_err("one element is missing").starts_with("REC-031"));
+}
