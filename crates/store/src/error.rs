@@ -155,6 +155,12 @@ pub enum StoreError {
         /// Unique alternate index; `None` is the primary key.
         index: Option<String>,
     },
+    /// A delete by a key that several records have, or begin with.
+    #[error("several records of {file} have this key or begin with it")]
+    SeveralRecords {
+        /// File.
+        file: String,
+    },
     /// No record has this key.
     #[error("no record of {file} has this key")]
     NotFound {
@@ -380,6 +386,8 @@ pub const STO_FILE_IN_USE: Code = Code("STO-040");
 pub const STO_NOT_EMPTY: Code = Code("STO-041");
 /// A restore did not end.
 pub const STO_RESTORE: Code = Code("STO-044");
+/// Several records have a key.
+pub const STO_SEVERAL: Code = Code("STO-045");
 /// A message failed too often and cannot move to the backout queue.
 pub const STO_POISON: Code = Code("STO-042");
 /// A message moved to the backout queue, because it failed too often.
@@ -438,7 +446,7 @@ impl StoreError {
             StoreError::EndOfFile { .. } | StoreError::NoMessage { .. } => FileStatus::EndOfFile,
             StoreError::Immutable { what: "length", .. } => FileStatus::Length,
             StoreError::Immutable { .. } | StoreError::NotAscending { .. } => FileStatus::Sequence,
-            StoreError::NotReadForUpdate { .. } => FileStatus::NotRead,
+            StoreError::NotReadForUpdate { .. } | StoreError::SeveralRecords { .. } => FileStatus::NotRead,
             StoreError::NoPosition { .. } => FileStatus::NoPosition,
             StoreError::FileMissing { .. } | StoreError::QueueMissing { .. } => FileStatus::Missing,
             StoreError::OutOfRange { .. } => FileStatus::Boundary,
@@ -475,6 +483,7 @@ impl StoreError {
             StoreError::Deadlock { .. } => (STO_DEADLOCK, Fault::Caller),
             StoreError::TooLong { .. } => (STO_LENGTH, Fault::Sender),
             StoreError::DuplicateKey { .. } => (STO_DUPLICATE, Fault::Sender),
+            StoreError::SeveralRecords { .. } => (STO_SEVERAL, Fault::Sender),
             StoreError::NotFound { .. } => (STO_NOT_FOUND, Fault::Sender),
             StoreError::EndOfFile { .. } => (STO_END, Fault::Caller),
             StoreError::WrongLength { .. } => (STO_RECORD_LENGTH, Fault::Sender),
@@ -557,6 +566,9 @@ impl StoreError {
             StoreError::DuplicateKey { .. } => "read the record for update and rewrite it, or use another key",
             StoreError::NotFound { .. } => {
                 "read the next greater key (`--at-least`, `at-least`, or `KEY_GE` in a flow), or insert the record"
+            }
+            StoreError::SeveralRecords { .. } => {
+                "see the records with `start` and `next`, and delete each by its own key"
             }
             StoreError::WrongLength { .. } => "see the allowed lengths with `quayline file facts`",
             StoreError::Immutable { .. } => "delete the record and insert it under its new key",

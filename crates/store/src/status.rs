@@ -29,7 +29,7 @@ pub enum FileStatus {
     Unsupported,
     /// 39: the definition conflicts with the data.
     Attributes,
-    /// 43: a rewrite or delete without a read for update before.
+    /// 43: a rewrite or delete without a read for update before, or a delete by a key of several records.
     NotRead,
     /// 44: the record has a length that the file does not allow.
     Length,

@@ -178,7 +178,13 @@ fn alter(args: &AlterArgs, store: &Store, console: &Console) -> Result<Exit, Sto
         let finding = argument("nothing is to be changed");
         return Err(finding.hint("add --rename, --record, --add-index or --drop-index").into());
     }
-    let count = store.alter_file(&args.name, change).map_err(stop)?;
+    let count = store.alter_file(&args.name, change).map_err(|error| match error {
+        StoreError::DuplicateKey { index: Some(_), .. } => {
+            let hint = "several records have the same key: add the index as NAME=OFFSET:LENGTH:duplicates, or change these records first";
+            error.finding().hint(hint).into()
+        }
+        _ => stop(error),
+    })?;
     if count > 0 {
         console.line(&format!("{} copied", counted(count, "record")));
     }

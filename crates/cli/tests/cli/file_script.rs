@@ -280,3 +280,51 @@ fn answers_come_while_the_input_is_open() {
     assert!(child.wait().expect("it ends").success());
     assert_eq!(world.run("file get CUST --key 01").code(0).out(), "01AA");
 }
+
+/// Regression: such a delete ended the script and rolled back what it had not committed, although the outcome depends on the records.
+#[test]
+fn a_delete_by_the_key_of_several_records_has_a_status() {
+    let world = World::new();
+    world.run("file define A --record 8 --key 0:4 --index colour=4:2:duplicates").code(0);
+    let script = "open A\ninsert 0001xx01\ninsert 0002yy01\ninsert 0003xx01\ndelete xx by colour\ndelete 000\ndelete yy by colour\ncommit\n";
+    world.run_with("file run", script.as_bytes()).check(expect![[r#"
+        exit 0
+        --- stdout
+        1 00
+        2 00
+        3 00
+        4 02
+        5 43
+        6 43
+        7 00
+        8 00
+    "#]]);
+    assert_eq!(world.run("file unload A").code(0).out(), "0001xx010003xx01");
+}
+
+/// Regression: after a rollback or delete of the greatest number, the process inserted no more records without a number.
+#[test]
+fn the_greatest_number_of_a_relative_file_is_free_again() {
+    let world = World::new();
+    world.run("file define N --organisation rrds --record 1-20").code(0);
+    let greatest = "insert aa number 4294967295\n";
+    let script = format!(
+        "open N\n{greatest}rollback\ninsert bb\n{greatest}insert cc\ndelete number 4294967295\ncommit\ninsert cc\ncommit\n"
+    );
+    world.run_with("file run", script.as_bytes()).check(expect![[r#"
+        exit 0
+        --- stdout
+        1 00
+        2 00
+        3 00
+        4 00
+        5 00
+        6 24
+        7 00
+        8 00
+        9 00
+        10 00
+    "#]]);
+    let left = world.run("file unload N").code(0).out();
+    assert_eq!(left, format!("bb{0}cc{0}", "@".repeat(18)), "padded to the greatest length");
+}

@@ -116,7 +116,10 @@ impl RecordFile {
                 Organisation::KeySequenced(place) => place.of(record).ok_or_else(|| self.too_short(record))?.to_vec(),
                 Organisation::EntrySequenced => self.next_address(unit, address_step(record))?.to_be_bytes().to_vec(),
                 Organisation::Relative => {
-                    let number = self.next_address(unit, 1)?;
+                    let mut number = self.next_address(unit, 1)?;
+                    if number > NUMBER_MAX {
+                        number = self.end_again(unit)?;
+                    }
                     self.check_number(number)?;
                     number.to_be_bytes().to_vec()
                 }
@@ -416,6 +419,15 @@ impl RecordFile {
         let engine = &unit.inner().engine;
         let read = |range: KeyRange<'_>, page: &mut Page| engine.page(space, range, Direction::Backward, ONE, page);
         unit.inner().ends.take(space, length, || self.end(&read))
+    }
+
+    /// Looks up the end of a relative file again. A rollback or delete of the greatest number leaves the known end beyond all numbers.
+    #[cold]
+    fn end_again(&self, unit: &Unit) -> Result<u64, StoreError> {
+        let space = self.stored.records;
+        let end = self.end(&|range, page| unit.page(space, range, Direction::Backward, ONE, page))?;
+        unit.inner().ends.forget(space);
+        unit.inner().ends.take(space, 1, || Ok(end))
     }
 
     /// Returns the address or number after the last record.

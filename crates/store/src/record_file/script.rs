@@ -187,7 +187,7 @@ impl ScriptRun {
                 let by = rest.which()?.ok_or_else(|| fault("a key or a number is missing"))?;
                 rest.end()?;
                 if file.has_others(unit, by).unwrap_or(false) {
-                    return Err(fault("several records have this key or begin with it: a delete needs that of one"));
+                    return Ok(Err(StoreError::SeveralRecords { file: file.name() }));
                 }
                 let read = file.read_for_update(unit, by, Relation::Equal, LockWait::Default);
                 read.and_then(|read| file.delete(unit, &read)).map(|()| nothing(FileStatus::Success))
