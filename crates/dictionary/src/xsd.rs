@@ -12,7 +12,7 @@
 //!   keep their name for people.
 
 use core::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quayline_core::{Finding, Findings};
 use quayline_edi::Standard;
@@ -67,8 +67,8 @@ struct Schema<'a> {
     elements: Dictionary,
     /// Segments and loops so far, each as often as types lead to it.
     count: usize,
-    /// Particles that a guide cannot express.
-    left_out: RefCell<BTreeMap<usize, &'a XmlElement>>,
+    /// What a guide cannot express, by its place in the file.
+    left_out: RefCell<BTreeMap<usize, String>>,
 }
 
 /// An element of a content model.
@@ -114,9 +114,8 @@ impl<'a> Schema<'a> {
         tidy(&mut items, &mut |id, message| {
             warnings.push(source.warning(codes::NOT_CARRIED_OVER, element.at, format!("{id}: {message}")));
         });
-        for of in self.left_out.take().into_values() {
-            let message = format!("the importer leaves out `{}`, which has no form in a guide", of.name);
-            warnings.push(source.warning(codes::NOT_CARRIED_OVER, of.at, message));
+        for (at, message) in self.left_out.take() {
+            warnings.push(source.warning(codes::NOT_CARRIED_OVER, at, message));
         }
         self.findings.extend(warnings);
         qualify(&mut items, &key_field);
@@ -184,8 +183,9 @@ impl<'a> Schema<'a> {
     fn segment(&mut self, particle: &Particle<'a>, standard: Standard) -> Result<PlacedSegment, Findings> {
         let tag = tag_of(particle.name).unwrap_or(particle.name).to_owned();
         let mut elements = Vec::new();
-        for (number, child) in (1..).zip(self.particles(particle.element)?) {
-            let place = format!("{tag}{number:02}");
+        for child in self.particles(particle.element)? {
+            self.leave_places(&child, &tag, &mut elements);
+            let place = format!("{tag}{:02}", elements.len() + 1);
             if self.is_leaf(child.element)? {
                 elements.push(self.element(&child, &place, standard)?);
                 continue;
@@ -224,6 +224,37 @@ impl<'a> Schema<'a> {
         })
     }
 
+    /// Adds the elements of a segment that the schema leaves out in front of one that is named by its place, as `BEG03`.
+    fn leave_places(&mut self, child: &Particle<'a>, tag: &str, elements: &mut Vec<PlacedElement>) {
+        let number = child.name.strip_prefix(tag).filter(|number| number.len() == 2);
+        let Some(number) = number.and_then(|number| number.parse::<usize>().ok()).filter(|number| *number > 0) else {
+            return;
+        };
+        if number <= elements.len() {
+            let next = elements.len() + 1;
+            let message =
+                format!("{} follows element {} of its segment, so it becomes {tag}{next:02}", child.name, next - 1);
+            self.findings.push(self.source.warning(codes::CONTRADICTORY, child.element.at, message));
+        }
+        while elements.len() + 1 < number {
+            let place = format!("{tag}{:02}", elements.len() + 1);
+            let def = ElementDef { name: None, data_type: DataType::Text, min: 1, max: TEXT_MAX, codes: None };
+            self.elements.elements.entry(place.clone()).or_insert(def);
+            elements.push(PlacedElement {
+                of: ElementOf::Element(place),
+                name: None,
+                requirement: Requirement::NotUsed,
+                repeat: 1,
+                codes: None,
+                data_type: None,
+                min: None,
+                max: None,
+                components: Vec::new(),
+                notes: Vec::new(),
+            });
+        }
+    }
+
     fn element(&mut self, of: &Particle<'a>, place: &str, standard: Standard) -> Result<PlacedElement, Findings> {
         let (data_type, min, max, codes) = self.facets(of.element, standard)?;
         let number = of.name.get(1..).filter(|number| {
@@ -231,7 +262,9 @@ impl<'a> Schema<'a> {
                 && number.bytes().all(|b| b.is_ascii_digit())
                 && of.name.as_bytes()[0].is_ascii_alphabetic()
         });
-        let id = number.filter(|_| of.name != place).unwrap_or(place).to_owned();
+        // A name such as `N104` is a place of N1, not the element 104.
+        let is_place = of.name.len() == place.len() && of.name[..of.name.len() - 2] == place[..place.len() - 2];
+        let id = number.filter(|_| !is_place).unwrap_or(place).to_owned();
         let name = documentation(of.element).or_else(|| (number.is_none()).then(|| of.name.to_owned()));
         let def = ElementDef { name: name.clone(), data_type, min, max, codes: None };
         self.elements.elements.entry(id.clone()).or_insert(def);
@@ -265,7 +298,7 @@ impl<'a> Schema<'a> {
                 restrictions.extend(derived);
                 base = derived.and_then(|of| of.attribute("base"));
             }
-            let Some(name) = base.map(local).filter(|name| !is_built_in(name)) else { break };
+            let Some(name) = base.filter(|name| !self.is_built_in(name)).map(local) else { break };
             own = Some(match self.complex(name) {
                 Some(complex) => complex,
                 None => self.named("simpleType", name, element)?,
@@ -273,6 +306,9 @@ impl<'a> Schema<'a> {
             if restrictions.len() > DEPTH_MAX {
                 return Err(self.refused(element, "its type is a restriction of itself"));
             }
+        }
+        for of in restrictions.iter().flat_map(|of| &of.children).filter(|of| LOST_FACETS.contains(&of.name.as_str())) {
+            self.leave_out(of, || format!("the importer leaves out `{}`, which has no form in a guide", of.name));
         }
         let facet = |name: &str| -> Option<u32> {
             restrictions.iter().find_map(|of| of.child(name)?.attribute("value")?.parse().ok())
@@ -291,14 +327,10 @@ impl<'a> Schema<'a> {
             (Standard::X12, _) => DataType::Text,
         };
         let listed = restrictions.iter().find(|of| of.child("enumeration").is_some());
-        let mut values: Vec<String> = Vec::new();
-        for value in
-            listed.iter().flat_map(|of| of.children_named("enumeration")).filter_map(|of| of.attribute("value"))
-        {
-            if !values.iter().any(|known| known == value) {
-                values.push(value.to_owned());
-            }
-        }
+        let enumerated = listed.iter().flat_map(|of| of.children_named("enumeration"));
+        let mut known = BTreeSet::new();
+        let enumerated = enumerated.filter_map(|of| of.attribute("value")).filter(|value| known.insert(*value));
+        let mut values: Vec<String> = enumerated.map(str::to_owned).collect();
         values.extend(element.attribute("fixed").map(str::to_owned).filter(|_| values.is_empty()));
         let longest =
             values.iter().map(|value| value.chars().count()).max().and_then(|longest| u32::try_from(longest).ok());
@@ -359,6 +391,7 @@ impl<'a> Schema<'a> {
         if own == Some(0) {
             return Ok(());
         }
+        self.note_least(group);
         let max = times(around.max, own);
         let of_group = requirement_of(group, around.requirement);
         if group.name == "group" {
@@ -390,6 +423,7 @@ impl<'a> Schema<'a> {
                     if own == Some(0) {
                         continue;
                     }
+                    self.note_least(child);
                     let position = position.unwrap_or_else(|| next(particles.len()));
                     let requirement = requirement_of(child, requirement);
                     let max = times(max, own);
@@ -399,8 +433,8 @@ impl<'a> Schema<'a> {
                     particles.push(Particle { element, name, requirement, max, position, repeated });
                 }
                 "annotation" => {}
-                _ => {
-                    self.left_out.borrow_mut().entry(child.at).or_insert(child);
+                name => {
+                    self.leave_out(child, || format!("the importer leaves out `{name}`, which has no form in a guide"));
                 }
             }
         }
@@ -420,6 +454,33 @@ impl<'a> Schema<'a> {
         model(group).ok_or_else(|| self.refused(group, "a group has no content"))
     }
 
+    fn leave_out(&self, of: &XmlElement, message: impl FnOnce() -> String) {
+        self.left_out.borrow_mut().entry(of.at).or_insert_with(message);
+    }
+
+    /// Notes a `minOccurs` above 1: a guide requires a part once.
+    fn note_least(&self, of: &XmlElement) {
+        let least = of.attribute("minOccurs").filter(|least| least.parse::<u32>().is_ok_and(|least| least > 1));
+        if let Some(least) = least {
+            let what = of.attribute("name").or(of.attribute("ref")).unwrap_or(&of.name);
+            self.leave_out(of, || format!("{what} has minOccurs {least}; a guide can require it once only"));
+        }
+    }
+
+    /// Returns whether a reference names a type of XML Schema, by the namespace of its prefix.
+    fn is_built_in(&self, reference: &str) -> bool {
+        let (prefix, name) = reference.rsplit_once(':').unwrap_or(("", reference));
+        let declared = self.root.namespaces.iter().find(|(declared, _)| declared == prefix);
+        let is_of_xml_schema = match declared {
+            Some((_, namespace)) => namespace == "http://www.w3.org/2001/XMLSchema",
+            // The prefix is declared elsewhere, or nowhere.
+            None => !self.root.children.iter().any(|of| {
+                matches!(of.name.as_str(), "simpleType" | "complexType") && of.attribute("name") == Some(name)
+            }),
+        };
+        is_of_xml_schema && is_built_in(name)
+    }
+
     /// Returns `maxOccurs`; `None` is unbounded.
     fn max(&self, of: &XmlElement) -> Result<Option<u32>, Findings> {
         match of.attribute("maxOccurs") {
@@ -431,7 +492,7 @@ impl<'a> Schema<'a> {
 
     /// Returns the content model of an element's type; `None` for simple content.
     fn content(&self, element: &'a XmlElement) -> Result<Option<&'a XmlElement>, Findings> {
-        let named = element.attribute("type").map(local).filter(|name| !is_built_in(name));
+        let named = element.attribute("type").filter(|name| !self.is_built_in(name)).map(local);
         let complex = match (element.child("complexType"), named) {
             (Some(complex), _) => Some(complex),
             (None, Some(name)) => {
@@ -467,6 +528,10 @@ impl<'a> Schema<'a> {
         self.source.refused(codes::NOT_OF_THE_FORM, at.at, message)
     }
 }
+
+/// Facets that a guide does not have.
+const LOST_FACETS: [&str; 6] =
+    ["pattern", "minInclusive", "minExclusive", "maxInclusive", "maxExclusive", "fractionDigits"];
 
 /// Content models.
 const MODELS: [&str; 4] = ["sequence", "choice", "all", "group"];

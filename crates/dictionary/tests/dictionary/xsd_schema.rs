@@ -305,3 +305,73 @@ fn types_without_a_restriction_are_texts_and_multiplied_ones_are_refused() {
     assert!(refused.to_string().contains("more than 100000 segments and loops"), "{refused}");
     assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
 }
+
+/// Returns the guide of a schema with one segment N1 of this content, and the findings of its import.
+fn segment(elements: &str, types: &str) -> String {
+    let text = format!(
+        r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:my="urn:mine">
+  <xs:annotation><xs:appinfo><guide standard="X12" version="005010" transaction="850"/></xs:appinfo></xs:annotation>
+  <xs:element name="Order"><xs:complexType><xs:sequence><xs:element name="N1"><xs:complexType><xs:sequence>{elements}</xs:sequence></xs:complexType></xs:element></xs:sequence></xs:complexType></xs:element>{types}</xs:schema>"#
+    );
+    let imported = xsd::import(SourceText::new("mine.xsd", &text)).unwrap_or_else(|findings| panic!("{findings}"));
+    let mut seen = crate::body(&imported.guides[0]);
+    for finding in imported.findings {
+        seen += &format!("{}: {}\n", finding.code, finding.message);
+    }
+    seen
+}
+
+/// Regression: elements after one that the schema leaves out had the place before theirs.
+#[test]
+fn elements_named_by_their_places_have_these_places() {
+    let element = |name: &str| format!(r#"<xs:element name="{name}" type="xs:string"/>"#);
+    let elements: String = ["N101", "N104", "N104", "E98"].into_iter().map(element).collect();
+    expect![[r#"
+        element 98 AN 1..4096
+        element N101 AN 1..4096
+        element N102 AN 1..4096
+        element N103 AN 1..4096
+        element N104 AN 1..4096
+        element N105 AN 1..4096
+
+        segment N1
+          N101 M
+          N102 N
+          N103 N
+          N104 M
+          N105 M
+          98 M
+
+        structure
+          segment N1 M 1 position 10
+        DIC-012: N104 follows element 4 of its segment, so it becomes N105
+    "#]]
+    .assert_eq(&segment(&elements, ""));
+}
+
+/// Regression: types of the schema with the name of a built-in type had that type, and facets without a form in a guide had no finding.
+#[test]
+fn own_types_are_not_the_built_in_ones_and_lost_facets_are_named() {
+    let elements = r#"<xs:element name="N101" type="my:date"/><xs:element name="N102" type="xs:date"/>
+<xs:element name="N103" minOccurs="2" maxOccurs="3" type="Price"/>"#;
+    let types = r#"<xs:simpleType name="date"><xs:restriction base="xs:string"><xs:maxLength value="20"/><xs:pattern value="[0-9]+"/></xs:restriction></xs:simpleType>
+<xs:simpleType name="Price"><xs:restriction base="xs:decimal"><xs:minInclusive value="0"/><xs:fractionDigits value="2"/><xs:totalDigits value="7"/></xs:restriction></xs:simpleType>"#;
+    expect![[r#"
+        element N101 AN 1..20
+        element N102 DT 8
+        element N103 R 1..7
+
+        segment N1
+          N101 M
+          N102 M
+          N103 M repeat 3
+
+        structure
+          segment N1 M 1 position 10
+        DIC-020: N103 has minOccurs 2; a guide can require it once only
+        DIC-020: the importer leaves out `pattern`, which has no form in a guide
+        DIC-020: the importer leaves out `minInclusive`, which has no form in a guide
+        DIC-020: the importer leaves out `fractionDigits`, which has no form in a guide
+    "#]]
+    .assert_eq(&segment(elements, types));
+}
