@@ -159,7 +159,7 @@ impl Other {
             let values: [&[u8]; 5] = [self.origin.as_bytes(), &chunk, &items, &skipped, &self.owner];
             transaction.change(&Statement::new(SET_TOKEN), &values, TOKEN);
             transaction.commit().map_err(|error| match &error {
-                SqlError::Refused(refusal) if refusal.tag == TOKEN => taken_over(),
+                SqlError::Refused(refusal) if refusal.tag == TOKEN && refusal.sqlstate == "22012" => taken_over(),
                 _ => thrown(error),
             })?;
         }

@@ -81,6 +81,7 @@ pub(super) fn refused_rows_elsewhere(server: &OwnServer, folder: &Path) {
     the_table_of_tokens_is_made_once(folder, &elsewhere);
     refused_rows_are_processed_once(server, folder, &elsewhere);
     a_retry_elsewhere_rolls_back(folder, &elsewhere);
+    a_conflict_with_the_token_is_an_error_of_the_database(folder, &elsewhere);
     a_crash_at_every_commit_writes_or_skips_each_item_once(folder, &elsewhere);
     a_process_that_was_taken_over_writes_nothing_more(server, folder, &elsewhere);
 }
@@ -252,6 +253,23 @@ fn a_retry_elsewhere_rolls_back(folder: &Path, elsewhere: &Elsewhere) {
     all_chunks_are_measured(&process, &execution);
     assert_eq!(elsewhere.value("SELECT count(*) FROM rows"), "58");
     assert_eq!(calls(folder), ITEMS + 40, "two chunks of 20 are processed again");
+    elsewhere.truncate();
+}
+
+/// Regression: the step ended with JOB-026, which says that another process continues it.
+fn a_conflict_with_the_token_is_an_error_of_the_database(folder: &Path, elsewhere: &Elsewhere) {
+    elsewhere.script(
+        "CREATE SEQUENCE tries; CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF nextval('tries') = 2 \
+         THEN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END IF; RETURN NEW; END $$; \
+         CREATE TRIGGER conflict BEFORE UPDATE ON quayline_chunk FOR EACH ROW WHEN (NEW.chunk > 0) EXECUTE FUNCTION conflict()",
+    );
+    let process = Process::new(crate::kit::backend(&medium()), folder.to_owned());
+    let execution = process.start(&elsewhere.counted(20, "rows", "set", &classes("skippable-exception-classes")), &[]);
+    let message = format!("{execution:?}");
+    assert!(message.contains("40001") && !message.contains("another process"), "{message}");
+    elsewhere.script(
+        "DROP TRIGGER conflict ON quayline_chunk; DROP FUNCTION conflict; DROP SEQUENCE tries; TRUNCATE quayline_chunk",
+    );
     elsewhere.truncate();
 }
 
