@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -35,7 +35,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{OwnedPermit, Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 /// Longest content of a request, where the node sets no limit. Default 100 MB: the longest message of a queue.
 pub(crate) const CONTENT_BYTES_MAX: u64 = 100 << 20;
@@ -53,6 +53,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// Longest time without a byte in either direction while no request is processed. Default 30 s.
 const IDLE_WAIT: Duration = Duration::from_secs(30);
+/// Longest time for which a closing connection reads the rest of a request, and the most bytes of it.
+const LINGER_WAIT: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 64 << 20;
 /// Longest `Idempotency-Key`. Default 255 bytes.
 const KEY_BYTES_MAX: usize = 255;
 
@@ -236,14 +239,21 @@ async fn accept(socket: Socket, door: Rc<Door>, connections: usize) {
 
 /// Serves a connection until either side ends it or nothing happens on it.
 async fn connection(stream: TcpStream, door: &Rc<Door>) {
-    let life = Rc::new(Life { moved: Cell::new(Instant::now()), requests: Cell::new(0), is_used: Cell::new(false) });
-    let watched = Watched { stream, life: Rc::clone(&life) };
-    let service = service_fn(|request| {
+    let life = Rc::new(Life {
+        moved: Cell::new(Instant::now()),
+        requests: Cell::new(0),
+        is_used: Cell::new(false),
+        is_early: Cell::new(false),
+    });
+    let watched = Watched { stream, life: Rc::clone(&life), lingers: None, rest: LINGER_BYTES };
+    let service = service_fn(|request: Request<Incoming>| {
         let (door, life) = (Rc::clone(door), Rc::clone(&life));
         async move {
             life.requests.set(life.requests.get() + 1);
             life.is_used.set(true);
+            let has_content = !request.body().is_end_stream();
             let response = serve(request, &door).await;
+            life.is_early.set(has_content && !response.status().is_success());
             life.requests.set(life.requests.get() - 1);
             life.moved.set(Instant::now());
             Ok::<_, Infallible>(response)
@@ -278,6 +288,8 @@ struct Life {
     requests: Cell<usize>,
     /// True if a request has been received.
     is_used: Cell<bool>,
+    /// True if the last answer came before the end of its request.
+    is_early: Cell<bool>,
 }
 
 impl Life {
@@ -294,10 +306,14 @@ impl Life {
     }
 }
 
-/// A connection that says when bytes move.
+/// A connection that says when bytes move, and lets a client finish its request before it closes.
 struct Watched {
     stream: TcpStream,
     life: Rc<Life>,
+    /// Runs while the closing connection reads the rest of the request; `None` before it is shut down.
+    lingers: Option<Pin<Box<Sleep>>>,
+    /// Bytes that it may still read then.
+    rest: usize,
 }
 
 impl AsyncRead for Watched {
@@ -328,8 +344,27 @@ impl AsyncWrite for Watched {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
+    /// Closes the sending side, then reads the rest of a request that was refused: a socket that closes with unread bytes resets the connection, and the
+    /// client may lose the answer (RFC 9112, section 9.6).
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        if self.lingers.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            if !self.life.is_early.get() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let this = &mut *self;
+        let clock = this.lingers.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER_WAIT)));
+        let mut bytes = [0; 8 << 10];
+        while clock.as_mut().poll(context).is_pending() && this.rest > 0 {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            let Ok(()) = ready!(Pin::new(&mut this.stream).poll_read(context, &mut buffer)) else { break };
+            if buffer.filled().is_empty() {
+                break;
+            }
+            this.rest = this.rest.saturating_sub(buffer.filled().len());
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

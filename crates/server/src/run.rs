@@ -504,19 +504,23 @@ where
     let limits = &thread.shared.config.limits;
     let activity =
         Rc::new(Activity { running: Cell::new(0), answered: Cell::new(0), since: Cell::new(Instant::now()) });
+    let stream = Patient::new(stream, Duration::from_secs(limits.write_seconds));
+    let (writes, early) = (stream.waits(), stream.early());
     let service = service_fn({
         let (thread, activity) = (Rc::clone(thread), Rc::clone(&activity));
-        move |request| {
+        move |request: hyper::Request<hyper::body::Incoming>| {
             let running = Running::begin(&activity);
+            let (early, has_body) = (Rc::clone(&early), !hyper::body::Body::is_end_stream(request.body()));
             let answered = handle(Rc::clone(&thread), Rc::clone(&peer), request);
             async move {
                 let _running = running;
-                answered.await
+                let answered = answered.await;
+                // A request that succeeds is read to its end.
+                early.set(has_body && answered.as_ref().is_ok_and(|answer| !answer.status().is_success()));
+                answered
             }
         }
     });
-    let stream = Patient::new(stream, Duration::from_secs(limits.write_seconds));
-    let writes = stream.waits();
     let mut pressure = thread.shared.connections.pressure();
     let mut server = http1::Builder::new();
     server

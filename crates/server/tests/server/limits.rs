@@ -25,6 +25,32 @@ fn bodies_targets_and_headers_have_a_size() {
     assert_eq!(server.get("/v1/echo/x", &format!("x-long: {}\r\n", "z".repeat(20_000))).status, 431);
 }
 
+/// Regression: the server closed the connection with the body unread, so the client lost the response.
+#[test]
+fn a_client_that_sends_too_much_gets_its_response() {
+    let server = server("body-bytes = 100");
+    for head in ["content-length: 4000000", "transfer-encoding: chunked"] {
+        let mut stream = server.connect();
+        let head = format!("POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{head}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let chunk = [b"3e8\r\n".as_slice(), &[b' '; 1000], b"\r\n"].concat();
+        for _ in 0..4000 {
+            stream.write_all(if head.contains("chunked") { &chunk } else { &chunk[5..1005] }).unwrap();
+        }
+        assert_eq!(read(&mut stream).status, 413);
+        drop(stream);
+    }
+    // A client that never ends its body does not hold the connection.
+    let mut stream = server.connect();
+    stream.write_all(b"POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 4000000\r\n\r\n").unwrap();
+    assert_eq!(read(&mut stream).status, 413);
+    let began = Instant::now();
+    while stream.write_all(b"x").is_ok() {
+        assert!(began.elapsed() < Duration::from_secs(20), "the connection is still open");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn depth_is_bounded() {
     let server = server("");
