@@ -124,17 +124,28 @@ struct State {
     over: bool,
     /// Requests without an answer yet, by class and step.
     owed: Vec<Vec<u64>>,
+    /// Those that were due before the measured time.
+    early: Vec<Vec<u64>>,
     tallies: Vec<Vec<MixTally>>,
 }
 
 impl State {
+    /// Returns the count of requests of a step without an answer yet.
+    fn open(&mut self, measured: bool, class: usize, step: usize) -> &mut u64 {
+        let open = if measured { &mut self.owed } else { &mut self.early };
+        &mut open[class][step]
+    }
+
     fn is_measured(&self, at: Instant) -> bool {
         self.from.is_some_and(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
 
-    /// Counts every measured request that has no answer as a failure: those that were sent, and those that were due and found no free connection.
+    /// Counts every request without an answer as a failure: those that were sent, also before the measured time, and those that were due in it and found
+    /// no free connection.
     fn fail_rest(&mut self, schedules: &[Option<Rc<RefCell<Schedule>>>]) {
-        for (tallies, owed) in self.tallies.iter_mut().zip(&self.owed) {
+        let open = self.owed.iter().chain(&self.early);
+        for (at, owed) in open.enumerate() {
+            let tallies = &mut self.tallies[at % self.owed.len()];
             for (tally, owed) in tallies.iter_mut().zip(owed) {
                 tally.failures += owed;
             }
@@ -165,24 +176,25 @@ impl Mix {
 
     async fn drive(&self) -> io::Result<MixRun> {
         let tallies = self.classes.iter().map(|class| vec![MixTally::default(); class.steps.len()]).collect();
-        let owed = self.classes.iter().map(|class| vec![0; class.steps.len()]).collect();
-        let state = Rc::new(RefCell::new(State { from: None, to: None, over: false, owed, tallies }));
+        let owed: Vec<Vec<u64>> = self.classes.iter().map(|class| vec![0; class.steps.len()]).collect();
+        let early = owed.clone();
+        let state = Rc::new(RefCell::new(State { from: None, to: None, over: false, owed, early, tallies }));
         let mut schedules = Vec::new();
         let mut seed = 0x9e37_79b9_7f4a_7c15u64;
-        for (at, class) in self.classes.iter().enumerate() {
+        for (at, class) in self.classes.iter().cloned().map(Rc::new).enumerate() {
             let requests: Rc<Vec<Vec<u8>>> = Rc::new(class.steps.iter().map(|step| self.request(step)).collect());
             let mut clients = Vec::new();
             for _ in 0..class.users {
                 clients.push(Client::connect(self.address).await?);
             }
             // A schedule begins after its connections, which would otherwise be late at once.
-            let schedule = class.pace.rate().map(|_| Rc::new(RefCell::new(Schedule::new(class, seed))));
+            let schedule = class.pace.rate().map(|_| Rc::new(RefCell::new(Schedule::new(&class, seed))));
             schedules.push(schedule.clone());
             for client in clients {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let user = User {
                     address: self.address,
-                    class: class.clone(),
+                    class: Rc::clone(&class),
                     at,
                     requests: Rc::clone(&requests),
                     state: Rc::clone(&state),
@@ -314,7 +326,7 @@ fn next_step(in_turn: bool, weights: &[f64], turn: &mut usize, random: &mut Rand
 
 struct User {
     address: SocketAddr,
-    class: MixClass,
+    class: Rc<MixClass>,
     at: usize,
     requests: Rc<Vec<Vec<u8>>>,
     state: Rc<RefCell<State>>,
@@ -352,7 +364,7 @@ impl User {
     /// Sends a request that was due at a time, and counts its answer.
     async fn call(&self, client: &mut Option<Client>, step: usize, due: Instant) {
         let measured = self.state.borrow().is_measured(due);
-        self.state.borrow_mut().owed[self.at][step] += u64::from(measured);
+        *self.state.borrow_mut().open(measured, self.at, step) += 1;
         let sent = Instant::now();
         let reply = match client {
             Some(client) => client.call(&self.requests[step]).await.map(|reply| reply.status),
@@ -365,9 +377,9 @@ impl User {
                 tokio::time::sleep(BROKEN_PAUSE).await;
             }
         }
+        let mut state = self.state.borrow_mut();
+        *state.open(measured, self.at, step) -= 1;
         if measured {
-            let mut state = self.state.borrow_mut();
-            state.owed[self.at][step] -= 1;
             let tally = &mut state.tallies[self.at][step];
             if reply.is_ok_and(|status| (200..300).contains(&status)) {
                 tally.answers += 1;
@@ -416,7 +428,7 @@ impl MixRun {
         Report {
             kind: "mix".to_owned(),
             title: "Mix of virtual users".to_owned(),
-            verdict: if failures > 0 { Verdict::ObjectiveMissed } else { Verdict::Good },
+            verdict: if failures > 0 || answers == 0 { Verdict::ObjectiveMissed } else { Verdict::Good },
             summary: format!(
                 "{users} users, {:.1} answers a second, {failures} failures.{cpu}",
                 answers as f64 / self.seconds

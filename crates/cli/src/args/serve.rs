@@ -230,7 +230,7 @@ pub(crate) struct MeasureSizingArgs {
     #[arg(long, default_value_t = 400_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..))]
     pub(crate) records: u64,
     /// Largest error of a prediction on a quiet machine, in percent; a larger one gives exit code 5
-    #[arg(long = "error-max", default_value_t = 15.0, value_name = "PERCENT")]
+    #[arg(long = "error-max", default_value_t = 15.0, value_name = "PERCENT", value_parser = percent)]
     pub(crate) error_max: f64,
     /// Folder in which the run creates one for its data and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
@@ -375,6 +375,14 @@ pub(crate) struct MeasureCryptoArgs {
     pub(crate) report: MeasuredArgs,
 }
 
+/// A share, which may be larger than the whole.
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("expected a number of percent, 0 or more".to_owned()),
+    }
+}
+
 /// A time of a run that ends.
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -427,7 +435,7 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5,files,open,buffers", value_name = "N,N")]
     pub(crate) samples: Vec<String>,
     /// Seconds of each run
-    #[arg(long, default_value_t = 2.0, value_name = "N")]
+    #[arg(long, default_value_t = 2.0, value_name = "N", value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Numbers of applications that send requests
     #[arg(long, value_delimiter = ',', default_value = "1,5", value_name = "N,N")]
@@ -456,7 +464,7 @@ pub(crate) struct MeasureGatewayArgs {
     #[arg(default_value = "examples/dealership", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
     /// Seconds to measure in each run
-    #[arg(long, default_value_t = 5.0, value_name = "N")]
+    #[arg(long, default_value_t = 5.0, value_name = "N", value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Numbers of keep-alive clients with 500 ms think time
     #[arg(long, value_delimiter = ',', default_value = "100,200,300,400,500", value_name = "N,N")]

@@ -21,6 +21,12 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 /// Runs a mix.
 pub(crate) fn measure_mix(args: &MeasureMixArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let (_, wire): (_, Wire) = read(&args.mix)?;
+    if let Some(id) = args.process.filter(|id| !Path::new(&format!("/proc/{id}/task")).exists()) {
+        let finding = Finding::error(CLI_MEASURE, Fault::Caller, format!("--process: no process has the number {id}"));
+        return Err(finding
+            .hint("give the number of the server's process on this machine, or leave the option out")
+            .into());
+    }
     let time = |seconds: f64| std::time::Duration::from_secs_f64(seconds);
     let mix = Mix {
         address: args.address.unwrap_or(wire.address),

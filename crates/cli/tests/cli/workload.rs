@@ -616,6 +616,20 @@ fn a_mix_of_virtual_users_shows_each_class_and_step() {
     let ran = world.run("measure mix bad.toml --seconds 0.3 --warm-up 0.1");
     assert!(ran.code(1).out().contains("pairs: second") && ran.err().contains("failures"), "{}", ran.err());
 
+    // Regression: a server that never answers was Good with 0 failures, and a process that does not exist took 0.0 µs.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    world.write("silent.toml", mix(silent.local_addr().expect("its address"), "/v/x"));
+    let ran = world.run("measure mix silent.toml --seconds 0.3 --warm-up 0.3");
+    assert!(ran.code(1).out().contains("0.0 answers a second, 6 failures"), "{}", ran.out());
+    let ran = world.run("measure mix mix.toml --seconds 0.3 --process 4194305");
+    assert!(ran.code(2).err().contains("no process has the number 4194305"), "{}", ran.err());
+
+    // Regression: a time below 0 ended in a panic.
+    for option in ["gateway --seconds=-1", "flow --seconds=nan", "mix mix.toml --warm-up=-1"] {
+        let err = world.run(&format!("measure {option}")).code(2).err();
+        assert!(err.contains("expected 0.01 to 3600 seconds"), "{option}: {err}");
+    }
+
     let open = |more: &str| {
         format!("address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 1\n{more}[[class.step]]\ntarget = \"/\"\n")
     };
