@@ -23,6 +23,7 @@ mod http;
 mod java;
 mod jsl;
 mod kit;
+mod measured;
 mod operator;
 mod parquet;
 mod processors;

@@ -126,3 +126,10 @@ impl ChunkRun<'_, '_> {
 fn bytes_of(items: &[Item]) -> u64 {
     items.iter().map(|item| item.len() as u64).sum()
 }
+
+/// Result of a read.
+pub(super) enum Read {
+    Item(Item),
+    Skipped,
+    End,
+}

@@ -33,6 +33,7 @@ use crate::record::{Counts, Pace, PartitionState, Position, Progress, Reject, St
 use crate::repository::Large;
 use crate::work::{Confirm, Pending, Work};
 
+use gathered::Read;
 use span::Spans;
 
 /// Outcome of the loop.
@@ -101,6 +102,8 @@ pub(super) struct ChunkRun<'c, 's> {
     one_by_one: u64,
     /// True if the current chunk is one of these.
     is_retrying: bool,
+    /// True if the last read found the end, and so no item.
+    is_at_end: bool,
     /// The commit of the chunk before.
     pending: Option<Pending>,
     /// Work of that chunk.
@@ -243,6 +246,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             has_written: false,
             one_by_one: 0,
             is_retrying: false,
+            is_at_end: false,
             pending: None,
             under_way: UnderWay::default(),
             refused: None,
@@ -351,15 +355,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
             let _ = algorithm.timeout_s()?;
             algorithm.begin()?;
         }
-        let overhead = self.times.checkpoint_ns + self.times.commit_ns;
+        let checkpoints_ns = self.times.checkpoint_ns + self.times.commit_ns;
         if let Some(adaptive) = &mut self.adaptive {
-            adaptive.begin(overhead);
+            adaptive.begin(checkpoints_ns);
         }
-        let checkpoints_ns = overhead;
         let waited = quayline_program::waited_here();
         let mut work = self.run.repository().begin()?;
-        let mut read = 0;
-        let left = self.one_by_one;
+        let (mut read, left) = (0, self.one_by_one);
         self.is_retrying = left > 0;
         match self.one_chunk(&mut work, &mut read) {
             Ok(filled) => {
@@ -367,11 +369,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 self.commit(work, &filled)?;
                 self.tell(self.context.take_notes());
                 let overhead = self.times.checkpoint_ns + self.times.commit_ns;
-                turn.iter_mut().for_each(|turn| {
-                    turn.done(read, 0);
+                if let Some(turn) = &mut turn {
+                    turn.done(read - u64::from(self.is_at_end), 0);
                     turn.in_checkpoint(overhead.saturating_sub(checkpoints_ns));
                     turn.in_programs(quayline_program::waited_here().saturating_sub(waited));
-                });
+                }
                 if let Some(adaptive) = &mut self.adaptive
                     && left == 0
                 {
@@ -579,7 +581,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
         loop {
             *read += 1;
             self.clock.begin_item();
-            match self.read(work)? {
+            let next = self.read(work)?;
+            self.is_at_end = matches!(next, Read::End);
+            match next {
                 Read::End if self.reader.was_interrupted() => return Ok(Filled::Stop),
                 Read::End => {
                     self.one_by_one = 0;
@@ -889,11 +893,4 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
         Ok(())
     }
-}
-
-/// Result of a read.
-enum Read {
-    Item(Item),
-    Skipped,
-    End,
 }
