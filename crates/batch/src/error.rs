@@ -303,8 +303,8 @@ fn in_a_job(remedy: &str) -> String {
         .replace("`inspect` on the file proposes a framing", FRAMING)
         .replace("`inspect` on the file proposes one", FRAMING);
     for name in crate::job_limits::LIMITS {
-        let option = ["with `--limit ", name, "="].concat();
-        text = text.replace(&option, &format!("with the property limit: `{name}="));
+        let option = ["`--limit ", name, "="].concat();
+        text = text.replace(&option, &format!("the property limit: `{name}="));
     }
     if text.contains("`--") {
         text.push_str(
@@ -392,6 +392,9 @@ mod tests {
             text.ends_with("property framing; if it is right, allow more with the property limit: `record-bytes=N`"),
             "{text}"
         );
+        // Regression: the remedy of FRM-020 said that a job has no such options.
+        let text = in_a_job("`vbs` holds any record up to `--limit record-bytes=N`");
+        assert_eq!(text, "`vbs` holds any record up to the property limit: `record-bytes=N`");
         // A limit of definitions is not a property.
         let text = in_a_job("look for a circle, or allow more with `--limit copy-depth=N`");
         assert!(text.contains("`--limit copy-depth=N`; a job has no such options"), "{text}");

@@ -191,6 +191,7 @@ impl Pipeline {
                 block: ends.block(),
                 prologue: form.prologue(),
                 form,
+                is_json: matches!(ends.source, SourceFormat::Json(_)),
                 name: Arc::clone(name),
                 at: 0,
                 count: 0,
@@ -258,6 +259,7 @@ struct Blocks<'p> {
     block: Block,
     prologue: Vec<u8>,
     form: RejectForm,
+    is_json: bool,
     name: Arc<str>,
     /// Number of documents of the block that were returned.
     at: usize,
@@ -273,7 +275,13 @@ impl Blocks<'_> {
         loop {
             if self.at < self.count {
                 document.extend_from_slice(&self.prologue);
+                let from = document.len();
                 self.form.append(&self.block, self.at, document);
+                if self.is_json && document[from..].trim_ascii_start().starts_with(b"[") {
+                    // Alone, an array would be a file whose documents are its elements.
+                    document.insert(from, b'[');
+                    document.push(b']');
+                }
                 document.extend_from_slice(self.form.epilogue());
                 let place = DocumentPlace { number: self.block.number(self.at), offset: self.block.offset(self.at) };
                 self.at += 1;

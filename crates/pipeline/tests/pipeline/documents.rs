@@ -97,6 +97,22 @@ fn documents_of_texts_are_given_one_by_one() {
     check(SourceFormat::Xml(xml::XmlStyle::default()), &schema, document.as_bytes(), COUNT);
 }
 
+/// Regression: an array in an array, which a conversion refuses, was given alone and therefore read as the documents in it.
+#[test]
+fn an_array_in_an_array_is_one_document_that_is_refused() {
+    let schema = schema(PERSON, "");
+    let text = b"[ [{\"ID\":1,\"NAME\":\"P\",\"BALANCE\":2.50}], {\"ID\":2,\"NAME\":\"Q\",\"BALANCE\":2.50},[] ]";
+    let (documents, _) = rest(&source(JSON, &schema), text, &DocumentsPlace::START);
+    let convert = pipeline(JSON, &schema, jsonl());
+    let refused = documents.iter().map(|document| {
+        let (report, _) = run(&convert, document);
+        (report.tally.records_in, shown(&report).contains("JSON-012"))
+    });
+    assert_eq!(refused.collect::<Vec<_>>(), [(1, true), (1, false), (1, true)]);
+    let (report, _) = run(&convert, text);
+    assert_eq!((report.tally.records_in, shown(&report).matches("JSON-012").count()), (3, 2), "{}", shown(&report));
+}
+
 /// Builds two interchanges of two groups; one transaction is larger than the read buffer.
 fn interchanges(count: usize) -> String {
     let transaction = |n: usize| {
