@@ -29,7 +29,7 @@ const KEPT: f64 = 0.9;
 /// Settings of the study.
 #[derive(Clone, Debug)]
 pub struct MemoryStudyOptions {
-    /// Folder whose folder `memory` is emptied.
+    /// Folder for the data of the run. The study empties the folder `memory` in it.
     pub scratch: PathBuf,
     /// Seconds of each step.
     pub seconds: f64,

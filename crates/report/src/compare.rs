@@ -62,7 +62,9 @@ fn numbers(report: &Report) -> Numbers {
             *occurrence += 1;
             let name = if *occurrence == 1 { first } else { format!("{first} ({occurrence})") };
             for (column, cell) in section.table.columns.iter().zip(row).skip(1) {
-                if let (Some(number), true) = (cell.number(), column.better != Better::Neither) {
+                // NaN is neither worse nor better. A report that was read has an empty cell in its place.
+                let number = cell.number().filter(|number| !number.is_nan());
+                if let (Some(number), true) = (number, column.better != Better::Neither) {
                     let key = (section.id.clone(), name.clone(), column.name.clone());
                     numbers.insert(key, (number, column.better, column.unit.clone()));
                 }

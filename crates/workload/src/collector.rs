@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use quayline_meter::thread_waits;
 
@@ -66,7 +67,8 @@ struct Current {
     phases: Vec<Vec<(&'static str, f64)>>,
     times: Vec<HashMap<u64, u64>>,
     pressure: (f64, u32),
-    end_ms: u64,
+    /// End on the monotonic clock. The other clock may be set while the interval is collected.
+    end_ns: u128,
 }
 
 /// Result of a tick.
@@ -115,7 +117,7 @@ impl Collector {
             current: Current::default(),
         };
         collector.last.held_ns = vec![0; collector.regulators.len()];
-        collector.begin(collector.probe.unix_ms());
+        collector.begin();
         collector.last.up_ns = collector.probe.uptime().as_nanos();
         collector.last.process_ns = collector.probe.process().cpu_ns;
         collector.last.own_cpu_ns = thread_cpu_ns();
@@ -149,15 +151,13 @@ impl Collector {
             self.look_at_figures();
         }
         if tick.interval.is_none() && self.current.interval.seconds > 0.0 {
-            let now = self.probe.unix_ms();
-            self.end(&mut tick, now);
+            self.end(&mut tick);
         }
         tick
     }
 
     /// Looks at the process; call it about once a second.
     pub fn tick(&mut self) -> Tick {
-        let now_ms = self.probe.unix_ms();
         let up = self.probe.uptime();
         let seconds = (up.as_nanos().saturating_sub(self.last.up_ns)) as f64 / NS;
         if seconds <= 0.0 {
@@ -166,13 +166,14 @@ impl Collector {
         self.last.up_ns = up.as_nanos();
         self.count(seconds);
         self.looks = self.looks.wrapping_add(1);
-        if self.looks.is_multiple_of(FIGURE_TICKS) || now_ms >= self.current.end_ms {
+        let is_end = up.as_nanos() >= self.current.end_ns;
+        if self.looks.is_multiple_of(FIGURE_TICKS) || is_end {
             self.look_at_figures();
         }
         self.regulate(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
         let mut tick = Tick::default();
-        if now_ms >= self.current.end_ms {
-            self.end(&mut tick, now_ms);
+        if is_end {
+            self.end(&mut tick);
         }
         tick
     }
@@ -470,7 +471,7 @@ impl Collector {
     }
 
     /// Ends the interval and begins the next one.
-    fn end(&mut self, tick: &mut Tick, now_ms: u64) {
+    fn end(&mut self, tick: &mut Tick) {
         let mut current = core::mem::take(&mut self.current);
         let interval = &mut current.interval;
         // Unfinished calls do not belong to a member of this interval.
@@ -493,12 +494,15 @@ impl Collector {
         interval.pressure = (looks > 0).then(|| pressure / f64::from(looks));
         tick.messages.extend(self.alerts.iter_mut().filter_map(|alert| alert.look(interval)));
         tick.interval = Some(current.interval);
-        self.begin(now_ms);
+        self.begin();
     }
 
-    fn begin(&mut self, now_ms: u64) {
+    fn begin(&mut self) {
         let classes = self.workload.classes.all();
         let length = self.workload.config.interval_seconds.max(1) * 1_000;
+        let now_ms = self.probe.unix_ms();
+        // Intervals of all processes end at the same moments.
+        let rest = Duration::from_millis(length - now_ms % length);
         self.current = Current {
             interval: Interval {
                 begin_ms: now_ms,
@@ -517,8 +521,7 @@ impl Collector {
             phases: vec![Vec::new(); classes.len()],
             times: vec![HashMap::new(); classes.len()],
             pressure: (0.0, 0),
-            // Intervals of all processes end at the same moments.
-            end_ms: (now_ms / length + 1) * length,
+            end_ns: (self.probe.uptime() + rest).as_nanos(),
         };
     }
 }
@@ -588,11 +591,10 @@ mod tests {
     use crate::config::WorkloadConfig;
     use crate::system::Process;
     use parking_lot::Mutex;
-    use std::time::Duration;
 
     /// A machine whose threads do what the test says.
     #[derive(Clone, Default)]
-    struct Machine(Arc<Mutex<(Vec<ThreadUse>, u64, u64)>>);
+    struct Machine(Arc<Mutex<(Vec<ThreadUse>, u64, u64)>>, Arc<Mutex<u64>>);
 
     impl Machine {
         fn thread(&self, tid: u32, name: &str, run_ms: u64, wait_ms: u64) {
@@ -625,7 +627,7 @@ mod tests {
             2
         }
         fn unix_ms(&self) -> u64 {
-            1_000_000_060_000 + self.0.lock().2
+            1_000_000_060_000 + self.0.lock().2 - *self.1.lock()
         }
         fn uptime(&self) -> Duration {
             Duration::from_millis(self.0.lock().2)
@@ -755,6 +757,25 @@ mod tests {
         let interval = collector.finish().interval.expect("3 s are collected");
         assert_eq!(interval.class("flow").expect("a class").count, 67);
         assert!((interval.other_cpu_s - 0.06).abs() < 1e-9, "{interval:?}");
+    }
+
+    /// Regression: after the clock was set back by an hour, the interval continued until the clock had caught up.
+    #[test]
+    fn an_interval_ends_in_time_if_the_clock_is_set_back() {
+        let machine = Machine::default();
+        let workload = Workload::new(WorkloadConfig::default(), 2);
+        let mut collector = Collector::new(workload, Box::new(machine.clone()));
+        let mut intervals = Vec::new();
+        for second in 1..=120 {
+            machine.pass(1_000);
+            if second == 30 {
+                *machine.1.lock() = 3_600_000;
+            }
+            intervals.extend(collector.tick().interval.map(|interval| (second, interval.begin_ms, interval.seconds)));
+        }
+        let hour_before = 1_000_000_080_000 - 3_600_000;
+        assert_eq!(intervals, [(20, 1_000_000_060_000, 20.0), (80, 1_000_000_080_000, 60.0)]);
+        assert_eq!(collector.current().begin_ms, hour_before + 60_000);
     }
 
     #[test]

@@ -144,6 +144,15 @@ fn utilization(text: &str) -> Result<Percent, String> {
     Err("expected a percentage above 0 % and at most 100 %, because no station is busier".to_owned())
 }
 
+/// A difference of 0 % or more.
+fn tolerance(text: &str) -> Result<Percent, String> {
+    let percent: Percent = text.parse()?;
+    if percent.0.0 >= 0.0 {
+        return Ok(percent);
+    }
+    Err("expected a percentage of 0 % or more".to_owned())
+}
+
 /// What `quayline predict` does with saved predictions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PredictCommand {
@@ -170,7 +179,7 @@ pub(crate) struct PredictWorkArgs {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["definition", "member", "project", "admin", "store", "intervals", "think", "contended"]
+        conflicts_with_all = ["definition", "member", "project", "admin", "store", "intervals", "last", "think", "contended"]
     )]
     pub(crate) profile: Option<PathBuf>,
     /// Name in the intervals, such as flow:orders, job:settle or api:getOrder [default: that of the definition]
@@ -336,15 +345,15 @@ pub(crate) struct PredictAuditArgs {
     #[arg(value_name = "PREDICTION")]
     pub(crate) prediction: PathBuf,
     /// Measured loads, as TOML [default: collected intervals of what was predicted]
-    #[arg(value_name = "MEASURED", conflicts_with_all = ["project", "admin", "store", "intervals"])]
+    #[arg(value_name = "MEASURED", conflicts_with_all = ["project", "admin", "store", "intervals", "last"])]
     pub(crate) measured: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) from: IntervalArgs,
     /// Largest error of the throughput
-    #[arg(long, default_value = "5%", value_name = "PERCENT")]
+    #[arg(long, default_value = "5%", value_name = "PERCENT", value_parser = tolerance)]
     pub(crate) throughput_tolerance: Percent,
     /// Largest error of the mean response time
-    #[arg(long, default_value = "15%", value_name = "PERCENT")]
+    #[arg(long, default_value = "15%", value_name = "PERCENT", value_parser = tolerance)]
     pub(crate) response_tolerance: Percent,
     /// Append the errors to a log, and look for drift in it
     #[arg(long, value_name = "FILE")]
@@ -385,7 +394,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Largest change that is not a regression
-    #[arg(long, default_value = "5%", value_name = "PERCENT", requires = "baseline")]
+    #[arg(long, default_value = "5%", value_name = "PERCENT", value_parser = tolerance, requires = "baseline")]
     pub(crate) tolerance: Percent,
 }
 
@@ -436,10 +445,10 @@ Examples:
 #[command(arg_required_else_help = true, after_long_help = ADVISE_EXAMPLES)]
 pub(crate) struct AdviseArgs {
     /// Measured values, as TOML
-    #[arg(value_name = "FILE", conflicts_with_all = ["project", "admin", "intervals", "store", "class"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["project", "admin", "intervals", "store", "last", "class"])]
     pub(crate) file: Option<PathBuf>,
     /// Print every rule with its metrics and their units
-    #[arg(long, conflicts_with_all = ["file", "project", "admin", "intervals", "store"])]
+    #[arg(long, conflicts_with_all = ["file", "project", "admin", "intervals", "store", "last", "class"])]
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) from: IntervalArgs,

@@ -335,7 +335,7 @@ pub(crate) struct MeasureMemoryArgs {
     /// Seconds of each step, after a warm-up of half that time
     #[arg(long, default_value_t = 2.0, value_name = "N", value_parser = seconds)]
     pub(crate) seconds: f64,
-    /// Folder for the data of the runs; its folder `memory` is emptied [default: a temporary folder]
+    /// Folder in which the run creates one for its data and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
@@ -425,6 +425,17 @@ pub(crate) struct MeasureBatchArgs {
     pub(crate) report: MeasuredArgs,
 }
 
+/// Names of the samples of `quayline measure flow`.
+const FLOW_SAMPLES: [&str; 8] = ["1", "2b", "3", "4", "5", "files", "open", "buffers"];
+
+/// A number of applications or clients that work at once.
+fn at_once(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(number @ 1..=10_000) => Ok(number),
+        _ => Err("expected a number from 1 to 10000".to_owned()),
+    }
+}
+
 /// Arguments of `quayline measure flow`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MeasureFlowArgs {
@@ -432,13 +443,13 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(default_value = "examples/flows", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
     /// Samples to run
-    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5,files,open,buffers", value_name = "N,N")]
+    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5,files,open,buffers", value_name = "N,N", value_parser = FLOW_SAMPLES)]
     pub(crate) samples: Vec<String>,
     /// Seconds of each run
     #[arg(long, default_value_t = 2.0, value_name = "N", value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Numbers of applications that send requests
-    #[arg(long, value_delimiter = ',', default_value = "1,5", value_name = "N,N")]
+    #[arg(long, value_delimiter = ',', default_value = "1,5", value_name = "N,N", value_parser = at_once)]
     pub(crate) applications: Vec<usize>,
     /// Also run samples 2b to 5 over AMQP, with a connection for each application
     #[arg(long)]
@@ -467,7 +478,7 @@ pub(crate) struct MeasureGatewayArgs {
     #[arg(long, default_value_t = 5.0, value_name = "N", value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Numbers of keep-alive clients with 500 ms think time
-    #[arg(long, value_delimiter = ',', default_value = "100,200,300,400,500", value_name = "N,N")]
+    #[arg(long, value_delimiter = ',', default_value = "100,200,300,400,500", value_name = "N,N", value_parser = at_once)]
     pub(crate) clients: Vec<usize>,
     /// Run only the saturated comparison with static bytes
     #[arg(long)]

@@ -126,6 +126,10 @@ fn step(path: &Path, step: StepWire) -> Result<MixStep, Stop> {
         let what = format!("`{} {}` is not a method and a path", step.method, step.target);
         return Err(wrong(path, &what, "write the path from its first / on, with spaces as %20"));
     }
+    if step.content_type.as_ref().is_some_and(|kind| kind.bytes().any(|byte| byte.is_ascii_control())) {
+        let what = format!("the content-type of {} has a control character", step.target);
+        return Err(wrong(path, &what, "write the type without line ends"));
+    }
     let body = match (step.body, step.body_file) {
         (Some(_), Some(_)) => {
             let what = format!("{} has a body and a body-file", step.target);
@@ -151,7 +155,7 @@ fn step(path: &Path, step: StepWire) -> Result<MixStep, Stop> {
         weight: step.weight,
         method: step.method,
         target: step.target,
-        content_type: step.content_type.filter(|kind| kind.bytes().all(|byte| !byte.is_ascii_control())),
+        content_type: step.content_type,
         body,
     })
 }

@@ -29,6 +29,9 @@ struct Definition {
 
 /// Predicts throughput by the number of workers.
 pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
+    if !args.parameters.is_empty() && !args.definition.as_ref().is_some_and(|path| is_job(path)) {
+        return Err(argument("--param applies only to the definition of a job".to_owned()).into());
+    }
     if let Some(path) = &args.profile {
         return lanes(args, &Lanes::of(args, path)?, console);
     }
@@ -123,7 +126,7 @@ pub(super) fn with_items(mut basis: BasisWire, args: &PredictWorkArgs, measured:
 
 /// Reads a flow or a job.
 fn definition(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {
-    if path.extension().is_some_and(|extension| extension == "xml") {
+    if is_job(path) {
         return job(path, parameters);
     }
     let flow = quayline_project::FlowFile::open(path)?;
@@ -133,6 +136,10 @@ fn definition(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {
     });
     let instances = flow.additional_instances.saturating_add(1);
     Ok(Definition { member: format!("flow:{}", flow.name), workers: instances, is_on_one_thread, job: None })
+}
+
+fn is_job(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "xml")
 }
 
 fn job(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {

@@ -57,6 +57,67 @@ fn a_baseline_is_read_before_the_run() {
     assert!(world.files().is_empty(), "{:?}", world.files());
 }
 
+/// Regression: an unknown sample was reported as a flow file that does not exist, and a run of 0 applications measured nothing.
+#[test]
+fn samples_and_numbers_at_once_are_checked_before_the_run() {
+    let world = World::new();
+    let cases = [
+        ("flow --sample nonsense", "[possible values: 1, 2b, 3, 4, 5, files, open, buffers]"),
+        ("flow --sample 1,2", "invalid value '2'"),
+        ("flow --applications 0", "expected a number from 1 to 10000"),
+        ("flow --applications 1,20000", "expected a number from 1 to 10000"),
+        ("gateway --clients 0", "expected a number from 1 to 10000"),
+    ];
+    for (options, expected) in cases {
+        let err = world.run(&format!("measure {options}")).code(2).err();
+        assert!(err.contains(expected), "{options}: {err}");
+    }
+}
+
+/// Regression: with a negative tolerance, an unchanged figure was worse than in the baseline.
+#[test]
+fn numbers_without_meaning_are_refused() {
+    let world = World::new();
+    let options = [
+        "measure net --baseline a.json --tolerance",
+        "predict audit a.json b.toml --throughput-tolerance",
+        "predict audit a.json b.toml --response-tolerance",
+        "predict a.toml --users 1 --utilization-max",
+        "predict a.toml --users 1 --response-max",
+        "predict a.toml --users 1 --p95-max",
+        "predict work --member api:a --think",
+        "predict work --member api:a --faster",
+        "measure net --seconds",
+        "measure crypto --seconds",
+        "measure store --seconds",
+        "measure store --p95-max",
+        "measure memory --seconds",
+        "measure mix a.toml --warm-up",
+    ];
+    for option in options {
+        for number in ["-1", "-1ms", "-1%", "nan", "inf", "-inf"] {
+            let err = world.run(&format!("{option}={number}")).code(2).err();
+            assert!(err.contains("invalid value"), "{option}={number}: {err}");
+        }
+    }
+}
+
+/// Regression: these commands ignored the second option.
+#[test]
+fn options_without_effect_are_refused() {
+    let world = World::new();
+    for command in [
+        "advise --list --class api",
+        "advise --list --last 5",
+        "advise a.toml --last 5",
+        "predict audit a.json b.toml --last 5",
+        "predict work --profile a.json --last 5",
+    ] {
+        let err = world.run(command).code(2).err();
+        assert!(err.contains("cannot be used with"), "{command}: {err}");
+    }
+}
+
 /// The case study runs for every size of the other inputs, at least with its fewest messages.
 #[test]
 fn the_study_of_a_translator_has_the_case_study() {

@@ -210,6 +210,11 @@ fn a_server_collects_what_each_class_did_and_reports_it() {
     assert!(missed.code(1).err().contains("10 workers miss the objectives: 95th percentile "), "{}", missed.err());
     let refused = world.run("predict work jobs/copy.xml --intervals kept.json --growth 10%").code(2).err();
     assert!(refused.contains("objectives and --growth do not apply to the steps of a job"), "{refused}");
+    // Regression: `--param` had no effect without the definition of a job.
+    for what in ["--member api:get --intervals kept.json", "flows/a.toml --intervals kept.json", "--profile p.json"] {
+        let refused = world.run(&format!("predict work {what} --param day=1")).code(2).err();
+        assert!(refused.contains("--param applies only to the definition of a job"), "{what}: {refused}");
+    }
     let unknown = world.run("predict work --member api:git --intervals kept.json").code(2).err();
     assert!(unknown.contains("CAP-016") && unknown.contains("did you mean `api:get`?"), "{unknown}");
     let unknown = world.run("advise --intervals kept.json --class job:cop").code(2).err();
@@ -648,6 +653,10 @@ fn a_mix_of_virtual_users_shows_each_class_and_step() {
         (
             "address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 1\n[[class.step]]\ntarget = \"x y\"\n",
             "`GET x y` is not a method and a path",
+        ),
+        (
+            "address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 1\n[[class.step]]\ntarget = \"/\"\ncontent-type = \"a\\nb\"\n",
+            "the content-type of / has a control character",
         ),
     ] {
         world.write("wrong.toml", text);

@@ -238,6 +238,17 @@ fn a_comparison_knows_which_direction_is_worse() {
     assert_eq!(baseline.sections[1].table.columns[1].better, Better::Neither);
 }
 
+/// Regression: a figure that a run could not measure was the same as in the baseline.
+#[test]
+fn a_figure_that_a_run_does_not_have_is_missing() {
+    let (baseline, mut now) = (sample(3), sample(3));
+    now.sections[0].table.rows[1][1] = Cell::Number(f64::NAN);
+    now.sections[0].table.rows[2][2] = Cell::Number(f64::INFINITY);
+    let found = compare(&baseline, &now, 0.05).expect("comparable");
+    // An infinite response time is a number.
+    assert_eq!((found.worse, found.better, found.missing), (1, 0, 1));
+}
+
 /// Regression: rows with the same name replaced each other, so only the last of them was compared.
 #[test]
 fn rows_with_one_name_are_compared_in_their_order() {
