@@ -63,6 +63,9 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
             Err(Findings(found)) => faults.extend(found),
         }
     }
+    if faults.is_empty() && standard.is_empty() && all.guides.is_empty() && !lists.is_empty() {
+        faults.extend(paths.first().map(|path| without_messages(path)));
+    }
     if !faults.is_empty() {
         return Err(Findings(faults));
     }
@@ -134,10 +137,7 @@ pub fn import(path: &Path) -> Result<Imported, Findings> {
         Form::Pyx12 => import_pyx12_map(path),
         Form::X12Types => import_x12_types(path),
         Form::Smooks => import_smooks(path),
-        Form::PhpEdifact => {
-            let finding = at(path, codes::NOT_OF_THE_FORM, "the file has code lists, but no messages");
-            Err(Findings(vec![finding.hint("name it together with a source of messages, which take its codes")]))
-        }
+        Form::PhpEdifact => Err(Findings(vec![without_messages(path)])),
         Form::Xsd => {
             let text = read_text(path)?;
             xsd::import(SourceText::new(&path.display().to_string(), &text))
@@ -147,6 +147,11 @@ pub fn import(path: &Path) -> Result<Imported, Findings> {
             json::read_guides(SourceText::new(&path.display().to_string(), &text))
         }
     }
+}
+
+fn without_messages(path: &Path) -> Finding {
+    let finding = at(path, codes::NOT_OF_THE_FORM, "the file has code lists, but no messages");
+    finding.hint("name it together with a source of messages, which take its codes")
 }
 
 /// Detects the format of a file or folder.

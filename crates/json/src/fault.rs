@@ -153,6 +153,9 @@ impl JsonError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
+            JsonError::Unexpected { found: MARKUP, .. } => {
+                "if the file is XML, add `--from xml` to the command; otherwise check the text at this place with a JSON checker"
+            }
             JsonError::Unexpected { .. } => {
                 "check the text at this place with a JSON checker: a comma, a quote or a bracket is missing or is one too many"
             }
@@ -273,6 +276,9 @@ impl fmt::Display for JsonFault {
 
 impl std::error::Error for JsonFault {}
 
+/// Begin of XML, which is no part of the grammar.
+const MARKUP: &str = "`<`";
+
 /// Describes a byte for messages by its role in the grammar, not its content.
 pub(crate) fn describe(byte: u8) -> &'static str {
     match byte {
@@ -288,6 +294,7 @@ pub(crate) fn describe(byte: u8) -> &'static str {
         b'+' => "`+`",
         b'-' => "`-`",
         b'.' => "`.`",
+        b'<' => MARKUP,
         b'0'..=b'9' => "a digit",
         b'a'..=b'z' | b'A'..=b'Z' => "a letter",
         b' ' | b'\t' | b'\n' | b'\r' => "white space",

@@ -504,7 +504,7 @@ impl Shared<'_> {
             let note = partial_note(&partial);
             findings.push(match error {
                 ConvertError::Refused(_) if self.args.rejects.is_none() => note
-                    .hint("to continue past documents that cannot be translated, run again with --rejects FILE, without --resume"),
+                    .hint("if the error is in one document, run again with --rejects FILE and without --resume to continue past such documents"),
                 ConvertError::Io { .. } if resumable => {
                     note.hint("after the fix, the same command with --resume continues from the last checkpoint")
                 }

@@ -124,7 +124,12 @@ fn by_target(given: &[String], names: &[&str], argument_name: &str) -> Result<Ve
             && slot.replace(value.to_owned()).is_some()
         {
             let finding = argument(format!("{argument_name} is given twice for the target `{}`", names[number]));
-            let hint = format!("write the target's name in front: {argument_name} {}={value}", names[names.len() - 1]);
+            let hint = match names {
+                [_] => "leave one of the two out".to_owned(),
+                _ if named.is_some() => "leave one of the two out, or name another target in it".to_owned(),
+                [.., last] => format!("write the target's name in front: {argument_name} {last}={value}"),
+                [] => String::new(),
+            };
             return Err(finding.hint(hint).into());
         }
     }

@@ -823,3 +823,18 @@ fn data_in_the_place_of_a_description_does_not_fill_the_memory() {
         assert_eq!(run.code, Some(2), "{command}");
     }
 }
+
+/// Regression: XML without `--from` was invalid JSON, and the hint was about commas.
+#[test]
+fn xml_in_the_place_of_json_has_a_hint() {
+    let world = World::with([
+        ("s.shape", b"thing\n  a decimal(5,0)\n" as &[u8]),
+        ("m.qmap", b"map \"m\"\nsource \"s.shape\"\ntarget s \"s.shape\"\n\na = a\n"),
+        ("in.dat", b"<things><record><a>1</a></record></things>"),
+    ]);
+    let run = world.run("translate -m m.qmap in.dat");
+    assert!(run.code(1).err().contains("hint: if the file is XML, add `--from xml`"), "{}", run.err());
+    world.run("translate -m m.qmap --from xml in.dat").code(0);
+    let run = world.run("translate -m m.qmap --from xml in.dat -o s=a.json -o s=b.json");
+    assert!(run.code(2).err().contains("hint: leave one of the two out"), "{}", run.err());
+}

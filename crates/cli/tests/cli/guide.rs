@@ -112,6 +112,19 @@ fn places_that_cannot_be_told_apart_are_named() {
     "#]]);
 }
 
+/// Regression: code lists alone gave no guide and exit code 0, and a byte order mark was not JSON.
+#[test]
+fn code_lists_alone_are_refused_and_a_byte_order_mark_is_not() {
+    let world = World::new();
+    let lists = "<data_elements><data_element id=\"1001\"><code id=\"1\" desc=\"One\"/></data_element></data_elements>";
+    world.write("codes.xml", lists);
+    let ran = world.run("guide import codes.xml -o guides");
+    assert!(ran.code(2).err().contains("the file has code lists, but no messages"), "{}", ran.err());
+    world.write("mine.json", MESSAGE).run("guide import mine.json -o plain").code(0);
+    world.write("mine.json", format!("\u{feff}{MESSAGE}")).run("guide import mine.json -o marked").code(0);
+    assert_eq!(world.read("marked/ORDERS-MINE.guide"), world.read("plain/ORDERS-MINE.guide"));
+}
+
 #[test]
 fn mistakes_are_told() {
     let world =

@@ -390,7 +390,7 @@ fn a_stopped_run_prints_its_warnings() {
 
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
 
-        hint: to continue past documents that cannot be translated, run again with --rejects FILE, without --resume
+        hint: if the error is in one document, run again with --rejects FILE and without --resume to continue past such documents
     "#]]);
 }
 

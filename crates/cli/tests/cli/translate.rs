@@ -169,7 +169,7 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
 
         note[CLI-004]: the output is not complete: out.jsonl.partial is still empty
 
-        hint: to continue past documents that cannot be translated, run again with --rejects FILE, without --resume
+        hint: if the error is in one document, run again with --rejects FILE and without --resume to continue past such documents
     "#]]);
     // Another treatment of rejects is another run: the hints say what works.
     let ran = world.run("translate --map claims.qmap two.x12 -o out.jsonl --rejects bad.x12 --resume");

@@ -18,10 +18,12 @@ use crate::source_text::SourceText;
 /// # Errors
 /// The text is not JSON, has unknown or missing keys, or values that no guide can have; all faults of a guide at once, each with its place.
 pub fn read_guides(source: SourceText<'_>) -> Result<Imported, Findings> {
-    let parsed: Result<Vec<wire::Guide>, serde_json::Error> = if source.text.trim_start().starts_with('[') {
-        serde_json::from_str(source.text)
+    let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
+    let source = SourceText { text, ..source };
+    let parsed: Result<Vec<wire::Guide>, serde_json::Error> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(text)
     } else {
-        serde_json::from_str(source.text).map(|guide| vec![guide])
+        serde_json::from_str(text).map(|guide| vec![guide])
     };
     let wires = parsed.map_err(|e| Findings(vec![syntax(source, &e)]))?;
     let mut imported = Imported::default();
