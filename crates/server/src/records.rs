@@ -610,8 +610,15 @@ pub fn file_misfit(store: &Store, spec: &FileSpec) -> Option<Box<Finding>> {
     let (why, hint) = match store.file(&unit, name) {
         Err(error) => {
             let (offset, length) = (spec.key.offset, spec.key.length);
-            let hint =
-                format!("define it with `quayline file define {name} --record {record} --key {offset}:{length}`");
+            let index = |index: &quayline_gateway::FileIndex| {
+                format!(" --index {}={}:{}", index.name, index.key.offset, index.key.length)
+            };
+            let indexes: String = spec.indexes.iter().map(index).collect();
+            let duplicates =
+                if indexes.is_empty() { "" } else { "; if keys of an index may repeat, add `:duplicates` to it" };
+            let hint = format!(
+                "define it with `quayline file define {name} --record {record} --key {offset}:{length}{indexes}`{duplicates}"
+            );
             (error.to_string(), hint)
         }
         Ok(file) => {

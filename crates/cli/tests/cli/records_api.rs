@@ -126,6 +126,20 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     let checked = world.run("serve --check");
     let hint = "error[SRV-008]: no record file CUSTOMER\n  at services/customer.toml\n\nhint: define it with `quayline file define CUSTOMER --record 20 --key 0:6`";
     assert!(checked.code(2).err().contains(hint), "{}", checked.err());
+    // Regression: the command left out the indexes, and the file that it defined did not fit.
+    let service =
+        world.read("services/customer.toml").escape_ascii().to_string().replace("\\n", "\n").replace("\\\"", "\"");
+    let with_index =
+        service.replacen("[options]", "[[provider.index]]\nname = \"CITY\"\nfield = \"CITY\"\n[options]", 1);
+    assert_ne!(with_index, service);
+    world.write("services/customer.toml", &with_index);
+    let command = "file define CUSTOMER --record 20 --key 0:6 --index CITY=6:10";
+    let checked = world.run("serve --check");
+    let hint =
+        format!("hint: define it with `quayline {command}`; if keys of an index may repeat, add `:duplicates` to it");
+    assert!(checked.code(2).err().contains(&hint), "{}", checked.err());
+    world.run(command).code(0);
+    world.run("serve --check").code(0);
 }
 
 const PRICES: &str = "       IDENTIFICATION DIVISION.
