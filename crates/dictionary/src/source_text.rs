@@ -41,23 +41,69 @@ impl<'a> SourceText<'a> {
         Finding::warning(code, Fault::Config, message).at(self.place(at))
     }
 
+    /// Creates warnings at byte offsets of the text, in one pass over it: a large file may have many.
+    pub(crate) fn warnings(&self, notes: &[(Code, usize, String)]) -> Vec<Finding> {
+        let mut order: Vec<usize> = (0..notes.len()).collect();
+        order.sort_by_key(|number| notes[*number].1);
+        let mut places = vec![Place::default(); notes.len()];
+        let mut walk = Walk { at: 0, line: 1, start: 0, column: 1 };
+        for number in order {
+            walk.advance(self.text, notes[number].1);
+            places[number] = self.place_of(walk);
+        }
+        let warning = |((code, _, message), place): (&(Code, usize, String), Place)| {
+            Finding::warning(*code, Fault::Config, message.as_str()).at(place)
+        };
+        notes.iter().zip(places).map(warning).collect()
+    }
+
     fn place(&self, at: usize) -> Place {
-        let before = &self.text[..self.text.floor_char_boundary(at)];
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before.matches('\n').count() + 1;
-        let column = before[start..].chars().count() + 1;
-        let line_text = self.text[start..].lines().next().unwrap_or_default();
+        let mut walk = Walk { at: 0, line: 1, start: 0, column: 1 };
+        walk.advance(self.text, at);
+        self.place_of(walk)
+    }
+
+    fn place_of(&self, walk: Walk) -> Place {
         let file: Arc<str> = self.file.into();
         let short = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let (line, column) = (short(walk.line), short(walk.column));
         // A line of a generated file may be as long as the file.
-        if line_text.len() > 200 {
-            return Place {
-                file: Some(file),
-                line: Some(short(line)),
-                column: Some(short(column)),
-                ..Place::default()
-            };
+        let rest = &self.text.as_bytes()[walk.start..];
+        let end = rest.iter().take(LINE_BYTES_MAX + 1).position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        if end > LINE_BYTES_MAX {
+            return Place { file: Some(file), line: Some(line), column: Some(column), ..Place::default() };
         }
-        Place::source(&file, short(line), short(column), 1, line_text)
+        let text = self.text[walk.start..walk.start + end].trim_end_matches('\r');
+        Place::source(&file, line, column, 1, text)
+    }
+}
+
+/// Longest line that a finding shows.
+const LINE_BYTES_MAX: usize = 200;
+
+/// A walk over the text that counts lines, from 1, and characters of the line, from 1.
+#[derive(Clone, Copy)]
+struct Walk {
+    at: usize,
+    line: usize,
+    /// Begin of the line.
+    start: usize,
+    column: usize,
+}
+
+impl Walk {
+    /// Continues to a byte offset, which is not before the current one.
+    fn advance(&mut self, text: &str, to: usize) {
+        let to = text.floor_char_boundary(to).max(self.at);
+        let passed = &text[self.at..to];
+        self.line += passed.matches('\n').count();
+        match passed.rfind('\n') {
+            Some(last) => {
+                self.start = self.at + last + 1;
+                self.column = 1 + text[self.start..to].chars().count();
+            }
+            None => self.column += passed.chars().count(),
+        }
+        self.at = to;
     }
 }

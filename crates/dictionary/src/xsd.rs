@@ -14,7 +14,7 @@
 use core::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use quayline_core::{Finding, Findings};
+use quayline_core::{Code, Findings};
 use quayline_edi::Standard;
 use quayline_edi::guide::{
     Codes, CompositeDef, DataType, Dictionary, ElementDef, ElementOf, Guide, Qualifier, Requirement,
@@ -52,7 +52,7 @@ pub fn import(source: SourceText<'_>) -> Result<Imported, Findings> {
     Schema {
         source,
         root: &root,
-        findings: Vec::new(),
+        notes: Vec::new(),
         elements: Dictionary::default(),
         count: 0,
         left_out: RefCell::default(),
@@ -63,7 +63,8 @@ pub fn import(source: SourceText<'_>) -> Result<Imported, Findings> {
 struct Schema<'a> {
     source: SourceText<'a>,
     root: &'a XmlElement,
-    findings: Vec<Finding>,
+    /// Warnings by their code and place.
+    notes: Vec<(Code, usize, String)>,
     elements: Dictionary,
     /// Segments and loops so far, each as often as types lead to it.
     count: usize,
@@ -110,21 +111,18 @@ impl<'a> Schema<'a> {
         };
         let mut items = self.items(element, standard, 0)?;
         let source = self.source;
-        let mut warnings = Vec::new();
+        let mut notes = std::mem::take(&mut self.notes);
         tidy(&mut items, &mut |id, message| {
-            warnings.push(source.warning(codes::NOT_CARRIED_OVER, element.at, format!("{id}: {message}")));
+            notes.push((codes::NOT_CARRIED_OVER, element.at, format!("{id}: {message}")));
         });
-        for (at, message) in self.left_out.take() {
-            warnings.push(source.warning(codes::NOT_CARRIED_OVER, at, message));
-        }
-        self.findings.extend(warnings);
+        notes.extend(self.left_out.take().into_iter().map(|(at, message)| (codes::NOT_CARRIED_OVER, at, message)));
         qualify(&mut items, &key_field);
         let mut dictionary = self.elements;
         let (structure, disagreements) = factor(&items, &mut dictionary);
         for of in disagreements {
             let message =
                 format!("element {} of {} is not the same at all places; the first is taken", of.number, of.of);
-            self.findings.push(source.warning(codes::CONTRADICTORY, element.at, message));
+            notes.push((codes::CONTRADICTORY, element.at, message));
         }
         let name = said("name").unwrap_or_else(|| format!("{transaction}-{}", version.replace(':', "")));
         let guide = Guide {
@@ -139,7 +137,7 @@ impl<'a> Schema<'a> {
             structure,
             rules: Vec::new(),
         };
-        Ok(Imported { guides: vec![guide], findings: self.findings })
+        Ok(Imported { guides: vec![guide], findings: source.warnings(&notes) })
     }
 
     fn items(&mut self, of: &'a XmlElement, standard: Standard, depth: usize) -> Result<Vec<PlacedItem>, Findings> {
@@ -154,7 +152,7 @@ impl<'a> Schema<'a> {
                     "{} repeats a sequence of several elements; the guide allows them in any order",
                     of.attribute("name").unwrap_or("the message")
                 );
-                self.findings.push(self.source.warning(codes::NOT_CARRIED_OVER, group.at, message));
+                self.notes.push((codes::NOT_CARRIED_OVER, group.at, message));
             }
             self.count += 1;
             if self.count > ITEMS_MAX {
@@ -162,7 +160,7 @@ impl<'a> Schema<'a> {
             }
             if self.is_leaf(particle.element)? {
                 let message = format!("{} is a data element outside of a segment, and left out", particle.name);
-                self.findings.push(self.source.warning(codes::NOT_CARRIED_OVER, particle.element.at, message));
+                self.notes.push((codes::NOT_CARRIED_OVER, particle.element.at, message));
             } else if self.is_segment(&particle)? {
                 items.push(PlacedItem::Segment(self.segment(&particle, standard)?));
             } else {
@@ -234,7 +232,7 @@ impl<'a> Schema<'a> {
             let next = elements.len() + 1;
             let message =
                 format!("{} follows element {} of its segment, so it becomes {tag}{next:02}", child.name, next - 1);
-            self.findings.push(self.source.warning(codes::CONTRADICTORY, child.element.at, message));
+            self.notes.push((codes::CONTRADICTORY, child.element.at, message));
         }
         while elements.len() + 1 < number {
             let place = format!("{tag}{:02}", elements.len() + 1);

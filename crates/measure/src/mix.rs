@@ -416,8 +416,8 @@ impl MixRun {
     pub fn report(&self) -> Report {
         let (answers, failures) = self.counts();
         let users: u32 = self.mix.classes.iter().map(|class| class.users).sum();
-        let cpu = self.cpu.map_or_else(String::new, |cpu| {
-            format!(" The server took {:.1} µs of CPU time for each.", cpu.as_secs_f64() * 1e6 / answers.max(1) as f64)
+        let cpu = self.cpu.filter(|_| answers > 0).map_or_else(String::new, |cpu| {
+            format!(" The server took {:.1} µs of CPU time for each.", cpu.as_secs_f64() * 1e6 / answers as f64)
         });
         let classes: Vec<String> = self
             .mix

@@ -375,3 +375,27 @@ fn own_types_are_not_the_built_in_ones_and_lost_facets_are_named() {
     "#]]
     .assert_eq(&segment(elements, types));
 }
+
+/// Regression: each finding counted the lines and columns before it, so the time grew with the square of their number.
+#[test]
+fn the_time_of_many_findings_grows_with_their_number() {
+    let import = |count: usize, end: &str| {
+        let many: String = (1..=count).map(|n| format!("<xs:any id=\"a{n}\"/>{end}")).collect();
+        let text = format!(
+            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:annotation><xs:appinfo><guide standard="X12" version="005010" transaction="850"/></xs:appinfo></xs:annotation>{end}<xs:element name="Order"><xs:complexType><xs:sequence><xs:element name="N1"><xs:complexType><xs:sequence><xs:element name="N101" type="xs:string"/></xs:sequence></xs:complexType></xs:element>{end}{many}</xs:sequence></xs:complexType></xs:element></xs:schema>"#
+        );
+        let began = std::time::Instant::now();
+        let imported = xsd::import(SourceText::new("mine.xsd", &text)).expect("imported");
+        let time = began.elapsed();
+        assert_eq!(imported.findings.len(), count);
+        let last = imported.findings.last().and_then(|finding| finding.place.line).expect("a line");
+        assert_eq!(last as usize, if end.is_empty() { 1 } else { count + 2 });
+        time
+    };
+    for end in ["\n", ""] {
+        let small = (0..3).map(|_| import(2_000, end)).min().expect("three");
+        let large = import(32_000, end);
+        let allowed = small * 16 * 4 + std::time::Duration::from_millis(250);
+        assert!(large < allowed, "{small:?} for 2,000 and {large:?} for 32,000");
+    }
+}
