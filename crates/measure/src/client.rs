@@ -105,7 +105,7 @@ impl Client {
                 length
             }
             Length::Chunked => self.chunks().await?,
-            Length::ToEnd => self.to_end().await?,
+            Length::ToEnd => self.rest().await?,
         };
         Ok(Reply { status, body_bytes })
     }
@@ -129,7 +129,7 @@ impl Client {
         Ok(())
     }
 
-    async fn to_end(&mut self) -> io::Result<usize> {
+    async fn rest(&mut self) -> io::Result<usize> {
         let mut bytes = self.have - self.at;
         loop {
             match self.read(0).await {

@@ -448,7 +448,7 @@ pub(crate) struct AdviseArgs {
     #[arg(value_name = "FILE", conflicts_with_all = ["project", "admin", "intervals", "store", "last", "class"])]
     pub(crate) file: Option<PathBuf>,
     /// Print every rule with its metrics and their units
-    #[arg(long, conflicts_with_all = ["file", "project", "admin", "intervals", "store", "last", "class"])]
+    #[arg(long, conflicts_with_all = ["file", "project", "admin", "intervals", "store", "last", "class", "json"])]
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) from: IntervalArgs,

@@ -93,6 +93,9 @@ fn numbers_without_meaning_are_refused() {
         "measure store --p95-max",
         "measure memory --seconds",
         "measure mix a.toml --warm-up",
+        "measure gateway --seconds",
+        "measure flow --seconds",
+        "measure sizing --error-max",
     ];
     for option in options {
         for number in ["-1", "-1ms", "-1%", "nan", "inf", "-inf"] {
@@ -109,6 +112,7 @@ fn options_without_effect_are_refused() {
     for command in [
         "advise --list --class api",
         "advise --list --last 5",
+        "advise --list --json",
         "advise a.toml --last 5",
         "predict audit a.json b.toml --last 5",
         "predict work --profile a.json --last 5",
