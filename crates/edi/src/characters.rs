@@ -104,11 +104,35 @@ impl Characters {
         let decoded = self.charset.decode_into(data.bytes(), scratch);
         let fit = if decoded.is_ok() && self.declared { Fit::Fits } else { Fit::Foreign };
         if decoded.is_err() {
-            scratch.clear();
-            let all = Charset::SingleByte(CodePage::LATIN1).decode_into(data.bytes(), scratch);
-            debug_assert!(all.is_ok(), "ISO-8859-1 has every byte");
+            self.decode_foreign(data.bytes(), scratch);
         }
         (Value::Text(Run::from(&scratch[..])), fit)
+    }
+}
+
+impl Characters {
+    /// Decodes text with bytes outside of the set: these bytes as ISO-8859-1. In UTF-8, one of them changes the bounds of the characters around it, so
+    /// all bytes of the text are.
+    fn decode_foreign(self, bytes: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        let latin = |bytes: &[u8], out: &mut Vec<u8>| {
+            let all = Charset::SingleByte(CodePage::LATIN1).decode_into(bytes, out);
+            debug_assert!(all.is_ok(), "ISO-8859-1 has every byte");
+        };
+        if !self.gives_back() {
+            return latin(bytes, out);
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let start = out.len();
+            let Err(at) = self.charset.decode_into(rest, out) else { return };
+            out.truncate(start);
+            let (good, bad) = rest.split_at(at.offset);
+            let decoded = self.charset.decode_into(good, out);
+            debug_assert!(decoded.is_ok(), "the bytes before the first one outside are in the set");
+            latin(&bad[..1], out);
+            rest = &bad[1..];
+        }
     }
 }
 

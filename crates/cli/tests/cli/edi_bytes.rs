@@ -130,3 +130,35 @@ fn edi_in_ebcdic_or_utf_16_is_refused() {
     }
     world.run("convert x.edi --to jsonl -e windows-1252").code(0);
 }
+
+/// Regression: a document whose end was before the block that showed it ended the run with an internal error, and its rejects had the white space behind it
+/// with one thread only.
+#[test]
+fn white_space_and_long_segments_behind_a_document_end_no_run() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");
+    let isa =
+        "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*P*:~";
+    let open = format!("{isa}GS*PO*A*B*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*X**20260401~");
+    let close = "GE*1*1~IEA*1*000000001~";
+    let world = World::new();
+    for (name, text, codes) in [
+        ("header.x12", isa.to_owned() + &"\n".repeat(300_000), &["EDI-030"][..]),
+        ("blank.x12", format!("{open}{}{close}", "\n".repeat(300_000)), &["EDI-030"]),
+        ("long.x12", format!("{open}{}~{close}", "X".repeat(1_500_000)), &["EDI-010", "EDI-030"]),
+        ("next.x12", format!("{open}{}ST*850*0002~SE*2*0002~{close}", " \r\n".repeat(100_000)), &["EDI-030"]),
+    ] {
+        world.write(name, text);
+        let mut rejects = Vec::new();
+        for options in ["-j 1", "-j 2", &format!("-g {guide} -j 1"), &format!("-g {guide} -j 2"), "--page 1K"] {
+            let ran = world.run(&format!("convert {name} --to jsonl --rejects r {options} -o out"));
+            for code in codes {
+                assert!(ran.code(1).err().contains(code), "{name} {options}: {}", ran.err());
+            }
+            rejects.push((options.to_owned(), world.read("r")));
+        }
+        for two in [&rejects[..2], &rejects[2..4]] {
+            assert!(two[0].1 == two[1].1, "{name}: {} and {} reject other bytes", two[0].0, two[1].0);
+        }
+        assert!(rejects[0].1.len() < 1_000, "{name}");
+    }
+}

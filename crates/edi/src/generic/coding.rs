@@ -151,13 +151,17 @@ impl Page {
             let error = EdiWriteError::Character { charset: charset.name() };
             let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
             if charset.encode_into(text, encoded).is_err() {
-                // Bytes that the set does not have are read as ISO-8859-1 and are written back unchanged. With a set that has all bytes, they would
-                // be written back as other letters.
-                let is_named = matches!(charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
+                // Bytes that the set does not have are read as ISO-8859-1 and are written back unchanged. A byte that it has would be read as
+                // another letter.
                 encoded.clear();
-                let latin = Charset::SingleByte(CodePage::LATIN1).encode_into(text, encoded);
-                let comes_back = || charset.decode_into(encoded, &mut Vec::new()).is_err();
-                latin.ok().filter(|()| is_named && comes_back()).ok_or(error)?;
+                for char in text.chars() {
+                    if charset.encode_into(char.encode_utf8(&mut [0; 4]), encoded).is_ok() {
+                        continue;
+                    }
+                    let is_outside = |byte: &u8| charset.decode_into(&[*byte], &mut Vec::new()).is_err();
+                    let byte = u8::try_from(char).ok().filter(is_outside);
+                    encoded.push(byte.ok_or(error.clone())?);
+                }
             }
             &encoded[..]
         };

@@ -1,6 +1,7 @@
 //! Generic documents: as JSON, and back to the same bytes.
 
 use expect_test::{Expect, expect};
+use quayline_charset::Charset;
 use quayline_core::{Limits, Sink, Tee};
 use quayline_edi::{
     DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, RowReader, RowStep,
@@ -281,6 +282,43 @@ fn bytes_beyond_the_character_set_are_told_and_come_back() {
     assert!(json.contains("München") && json.contains("Köln"));
     both.1.finish();
     assert_eq!(both.1.bytes(), text);
+}
+
+/// Regression: one byte outside of the set changed all other letters of its text to those of ISO-8859-1.
+#[test]
+fn a_byte_outside_of_the_set_leaves_the_other_letters() {
+    let interchange = |set: &str, text: &[u8]| {
+        let header = format!("UNB+{set}:4+S+R+20260401:1200+1'UNH+1+ORDERS:D:96A:UN'FTX+");
+        [header.as_bytes(), text, b"'UNT+3+1'UNZ+1+1'"].concat()
+    };
+    let mut outside = 0;
+    for (set, part) in ["UNOD", "UNOE", "UNOF", "UNOG", "UNOH", "UNOI", "UNOJ"].into_iter().zip([2, 5, 7, 3, 4, 6, 8]) {
+        let page = Charset::by_name(&format!("iso-8859-{part}")).expect("a page");
+        let shown = |byte: u8| {
+            let mut text = Vec::new();
+            match page.decode_into(&[byte], &mut text) {
+                Ok(()) => (String::from_utf8(text).expect("UTF-8"), true),
+                Err(_) => (char::from(byte).to_string(), false),
+            }
+        };
+        for first in 0xa0..=0xff_u8 {
+            for second in 0xa0..=0xff_u8 {
+                let ((one, is_in), (two, also)) = (shown(first), shown(second));
+                let text = interchange(set, &[first, b'a', second]);
+                let (found, codes) = json(&text, []);
+                let found = String::from_utf8(found).expect("UTF-8");
+                assert!(found.contains(&format!("\"{one}a{two}\"")), "{set} {first:x} {second:x}: {found}");
+                assert_eq!(codes.is_empty(), is_in && also, "{set} {first:x} {second:x}: {codes:?}");
+                // Hebrew has the signs of multiplication and division at other bytes.
+                let moves = |byte: u8| part == 8 && matches!(byte, 0xd7 | 0xf7);
+                if !moves(first) && !moves(second) {
+                    assert_eq!(rewrite(&text), text, "{set} {first:x} {second:x}");
+                }
+                outside += usize::from(is_in != also);
+            }
+        }
+    }
+    assert!(outside > 1_000, "{outside}");
 }
 
 /// Greek has every byte that ISO-8859-1 has for these letters, as other letters: they came back as those.

@@ -181,7 +181,7 @@ impl EdiSource {
                     }
                 }
             };
-            let front = front.take();
+            let mut front = front.take();
             if more || page > 1 {
                 if facts.split && !refused {
                     lot.payload.names.push(name_of(&pass, is_transaction));
@@ -214,6 +214,13 @@ impl EdiSource {
                     return None;
                 }
                 continue;
+            }
+            // White space behind a document that ended in an earlier block is not a part of it.
+            if let Some(front) = front.as_mut().filter(|_| to.0 < begin)
+                && let Err(error) = front.truncate(to.0.saturating_sub(from.0))
+            {
+                lot.end = Some(PipelineError::spool(&*facts.spool_folder)(error));
+                return None;
             }
             let raw = &input[offset(from.0.max(begin), block)..offset(to.0, block)];
             if refused {
@@ -324,9 +331,10 @@ pub(crate) fn end_of(part: EdiPart) -> EndOfInput {
     if part.is_last { EndOfInput::Yes } else { EndOfInput::No }
 }
 
-/// Converts a byte position of the source to a position in the block.
+/// Converts a byte position of the source to a position in the block. A document that continues from an earlier block may have ended before this one:
+/// its end is known only when the next segment begins, and between them may be any amount of white space.
 pub(crate) fn offset(byte: u64, block: &Block) -> usize {
-    usize::try_from(byte - block.before.offset.0).expect("a document lies in its block")
+    usize::try_from(byte.saturating_sub(block.before.offset.0)).unwrap_or(usize::MAX)
 }
 
 /// Faults as findings of the document that has this number, or will.
