@@ -162,3 +162,38 @@ fn white_space_and_long_segments_behind_a_document_end_no_run() {
         assert!(rejects[0].1.len() < 1_000, "{name}");
     }
 }
+
+/// Regression: `convert` reported what follows from a missing terminator, with a remedy that made the count wrong, and no segment without elements.
+#[test]
+fn convert_and_validate_find_the_same() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi");
+    let world = World::new();
+    let codes = |text: &str| {
+        let mut codes: Vec<String> =
+            text.match_indices("[EDI-").map(|(at, _)| text[at + 1..at + 8].to_owned()).collect();
+        codes.sort();
+        codes
+    };
+    let x12 = std::fs::read_to_string(format!("{examples}/850.x12")).expect("the example");
+    let joined = x12.replacen("FOB*PP~\n", "FOB*PP", 1);
+    assert_ne!(joined, x12);
+    world.write("joined.x12", joined);
+    let bare = "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*P*:~GS*PO*A*B*20260401*1200*1*X*005010~ST*850*0001~REF~N1~N2**~SE*5*0001~GE*1*1~IEA*1*000000001~";
+    world.write("bare.x12", bare);
+    let guide = format!("joined.x12 -g {examples}/850.guide");
+    for (file, expected, exit) in [
+        (guide.as_str(), &["EDI-022"][..], 1),
+        ("bare.x12", &["EDI-026"; 3], 0),
+        ("bare.x12 --strict", &["EDI-026"; 3], 1),
+    ] {
+        let validated = world.run(&format!("validate {file}"));
+        let out = validated.code(exit).out() + &validated.err();
+        assert_eq!(codes(&out), expected, "{out}");
+        for options in ["-j 1", "-j 2", "--page 1K"] {
+            let ran = world.run(&format!("convert {file} --to jsonl {options} --rejects r -o out"));
+            assert_eq!(codes(&ran.code(exit).err()), expected, "{file} {options}: {}", ran.err());
+        }
+    }
+    let rows = world.run("convert bare.x12 --strict --rows --to csv --rejects r -o out");
+    assert_eq!(codes(&rows.code(1).err()), ["EDI-026"; 3], "{}", rows.err());
+}

@@ -92,7 +92,7 @@ pub(super) struct State {
     nodes: Arc<Nodes>,
     shape: Arc<Shape>,
     /// Body of documents by guide.
-    body: Option<Box<GuideBody>>,
+    pub(super) body: Option<Box<GuideBody>>,
     pub(super) characters: Characters,
     pub(super) told: bool,
     pub(super) open: Option<Draft>,
@@ -121,7 +121,7 @@ pub(super) struct Draft {
     has_segments: bool,
     /// True if the fault of bytes that reject the document is reported.
     pub(super) told: bool,
-    errors: u64,
+    pub(super) errors: u64,
     page: u64,
 }
 
@@ -355,8 +355,13 @@ impl DocumentPass<'_> {
                             self.pass.put_back();
                             return self.page_end::<S, SEND>(sink);
                         }
-                    } else if SEND {
-                        self.segment(sink);
+                    } else {
+                        if self.pass.segment().raw_elements().next().is_none_or(<[u8]>::is_empty) {
+                            self.no_elements();
+                        }
+                        if SEND {
+                            self.segment(sink);
+                        }
                     }
                     self.pass_on();
                 }
@@ -477,7 +482,7 @@ impl DocumentPass<'_> {
 
     /// Collects faults. `begins` is true after the header of a transaction, whose faults belong to the document that begins.
     #[cold]
-    fn keep_faults(&mut self, begins: bool) {
+    pub(super) fn keep_faults(&mut self, begins: bool) {
         let header = self.pass.transaction().position().byte;
         for fault in self.pass.take_faults() {
             let of_header = begins && fault.at.byte >= header && !matches!(fault.error, EdiError::GroupsMixed { .. });
@@ -580,19 +585,6 @@ impl DocumentPass<'_> {
             self.not_whole::<SEND>(sent, at);
         }
         sent
-    }
-
-    /// Collects the faults found by the checks of the guide.
-    #[cold]
-    fn keep_found(&mut self) {
-        let state = &mut *self.state;
-        let Some(validator) = state.body.as_mut().and_then(|body| body.validator()) else { return };
-        for fault in validator.take_faults() {
-            if let (Some(open), Severity::Error) = (&mut state.open, fault.severity) {
-                open.errors += 1;
-            }
-            state.faults.push(fault);
-        }
     }
 
     #[cold]

@@ -1,5 +1,7 @@
 //! Elements of headers and trailers for which documents have no field, and characters of headers outside their set.
 
+use quayline_core::Severity;
+
 use super::reader::DocumentPass;
 use crate::Closed;
 use crate::fault::EdiError;
@@ -81,6 +83,33 @@ impl DocumentPass<'_> {
         if closed == Closed::ByTrailer && self.pass.segment().len() > 2 {
             let at = self.pass.position().element(3);
             self.envelope_elements(level, true, at);
+        }
+    }
+
+    /// Collects the faults found by the checks of the guide. If the terminator between two segments is missing, the second one follows.
+    #[cold]
+    pub(super) fn keep_found(&mut self) {
+        let state = &mut *self.state;
+        let Some(validator) = state.body.as_mut().and_then(|body| body.validator()) else { return };
+        for fault in validator.take_faults() {
+            if let (Some(open), Severity::Error) = (&mut state.open, fault.severity) {
+                open.errors += 1;
+            }
+            state.faults.push(fault);
+        }
+        if let Some(bytes) = validator.take_cut() {
+            self.pass.take_break_back(bytes);
+            self.pass.end_segment_at(bytes);
+        }
+    }
+
+    /// Reports a segment whose first element is empty if all of them are. With a guide, the check of elements reports it.
+    #[cold]
+    pub(super) fn no_elements(&mut self) {
+        if self.pass.segment().raw_elements().all(<[u8]>::is_empty) && !self.pass.is_cut() {
+            let at = self.pass.position();
+            self.pass.put_segment_fault(EdiError::NoElements, at);
+            self.keep_faults(false);
         }
     }
 }
