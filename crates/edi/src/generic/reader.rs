@@ -93,6 +93,8 @@ pub(super) struct State {
     shape: Arc<Shape>,
     /// Body of documents by guide.
     pub(super) body: Option<Box<GuideBody>>,
+    /// Segments of the page that were ended where their terminator is missing.
+    pub(super) cuts: u64,
     pub(super) characters: Characters,
     pub(super) told: bool,
     pub(super) open: Option<Draft>,
@@ -164,6 +166,7 @@ impl DocumentReader {
             envelope: envelope(options),
             charset: options.charset,
             state: State {
+                cuts: 0,
                 nodes,
                 shape,
                 body,
@@ -318,6 +321,7 @@ impl DocumentPass<'_> {
     fn page_end<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> DocumentStep {
         let open = self.state.open;
         let step = self.end::<S, SEND>(sink);
+        self.uncount_cuts();
         match (step, open) {
             (DocumentStep::Document { from, to, is_transaction: true, errors, page, .. }, Some(_)) => {
                 self.state.page = Some(page + 1);
@@ -518,6 +522,7 @@ impl DocumentPass<'_> {
 
     fn begin_transaction<S: Sink, const SEND: bool>(&mut self, sink: &mut S) {
         let at = self.pass.transaction().bytes();
+        self.state.cuts = 0;
         self.begin::<S, SEND>(sink, at, true, self.pass.group().is_some());
     }
 

@@ -98,9 +98,16 @@ impl DocumentPass<'_> {
             state.faults.push(fault);
         }
         if let Some(bytes) = validator.take_cut() {
+            state.cuts += 1;
             self.pass.take_break_back(bytes);
             self.pass.end_segment_at(bytes);
         }
+    }
+
+    /// Counts the segments of a page as read by others: several readers may share the pages of a transaction, and each finds only missing terminators of
+    /// its own pages.
+    pub(super) fn uncount_cuts(&mut self) {
+        self.pass.uncount(core::mem::take(&mut self.state.cuts));
     }
 
     /// Reports a segment whose first element is empty if all of them are. With a guide, the check of elements reports it.
