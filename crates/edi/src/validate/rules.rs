@@ -12,7 +12,7 @@ use crate::guide::compile::{ItemId, ItemKind};
 use crate::guide::decimal::Decimal;
 use crate::guide::rules::{Comparison, Data, Expression, Feed, OperandKind, Take};
 use crate::guide::walk::{Mark, Placement};
-use crate::segment::Segment;
+use crate::segment::{Element, Segment};
 
 /// Bytes of a value that rules compare; longer ones are compared by these.
 const VALUE_BYTES_MAX: usize = 512;
@@ -20,6 +20,8 @@ const VALUE_BYTES_MAX: usize = 512;
 /// Computes the rules of one transaction after another.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RuleRun {
+    /// Repetition of repeated elements that expressions see, from 0.
+    repetition: usize,
     guide: Option<Arc<CompiledGuide>>,
     held: Vec<Held>,
     /// Loops that are open and that rules look at, the transaction first.
@@ -262,20 +264,43 @@ impl RuleRun {
         }
     }
 
-    #[inline]
+    /// Takes the values of a segment for an operand: one of each repetition.
     fn feed(&mut self, guide: &CompiledGuide, feed: &Feed, segment: &Segment<'_>, at: Mark) {
-        if let Some(filter) = &feed.filter
-            && self.truth(guide, filter, Some(segment)) != Some(true)
-        {
-            return;
+        let count = match &feed.take {
+            Take::Segment if feed.filter.is_none() => 1,
+            Take::Element { element, .. } => segment.element(*element).map_or(0, |element| repetitions(&element)),
+            Take::Segment | Take::Computed(_) => {
+                segment.elements().map(|element| repetitions(&element)).max().unwrap_or(1)
+            }
+        };
+        if count > REPETITIONS_MAX {
+            return self.taint();
         }
+        for repetition in 0..count {
+            self.repetition = repetition;
+            let is_taken = match &feed.filter {
+                Some(filter) => self.truth(guide, filter, Some(segment)) == Some(true),
+                None => true,
+            };
+            if is_taken {
+                self.feed_one(guide, feed, segment, at);
+                // A segment counts once.
+                if matches!(feed.take, Take::Segment) {
+                    break;
+                }
+            }
+        }
+        self.repetition = 0;
+    }
+
+    fn feed_one(&mut self, guide: &CompiledGuide, feed: &Feed, segment: &Segment<'_>, at: Mark) {
         let operand = &guide.rules.operands[feed.operand as usize];
         let mut scratch = Vec::new();
         let mut of_place = Data::Text;
         let value = match &feed.take {
             Take::Segment => Value::Text(b""),
             Take::Element { element, component, data } => {
-                let text = text_of(segment, *element, *component, &mut scratch);
+                let text = text_of(segment, *element, *component, self.repetition, &mut scratch);
                 if text.is_empty() {
                     return;
                 }
@@ -351,6 +376,11 @@ impl RuleRun {
             },
             Expression::Present(inner) => Some(match &**inner {
                 Expression::Operand(operand) => self.held[*operand as usize].there,
+                Expression::Here { element, component, .. } => segment.is_some_and(|segment| {
+                    let count = segment.element(*element).map_or(0, |element| repetitions(&element));
+                    let is_there = |at| !text_of(segment, *element, *component, at, &mut Vec::new()).is_empty();
+                    (0..count.min(REPETITIONS_MAX)).any(is_there)
+                }),
                 other => !matches!(self.value(guide, other, segment), Value::Absent),
             }),
             Expression::Compare(comparison, pair) => {
@@ -455,7 +485,7 @@ impl RuleRun {
             }
             Expression::Here { element, component, data } => {
                 let Some(segment) = segment else { return Value::Absent };
-                let text = text_of(segment, *element, *component, scratch);
+                let text = text_of(segment, *element, *component, self.repetition, scratch);
                 match data {
                     _ if text.is_empty() => Value::Absent,
                     Data::Text | Data::Date => Value::Text(text),
@@ -582,12 +612,26 @@ fn numbers_there(one: Value<'static>, other: Value<'static>, wanted: Ordering) -
     }
 }
 
-/// Returns the data of an element's first repetition, or of a component of it.
-fn text_of<'v>(segment: &Segment<'v>, element: usize, component: usize, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+/// Repetitions of an element that rules look at. Each one is found from the first, so the time grows with the square of their number.
+const REPETITIONS_MAX: usize = 1_000;
+
+fn repetitions(element: &Element<'_>) -> usize {
+    if element.is_simple() { 1 } else { element.repetitions().count() }
+}
+
+/// Returns the data of a repetition of an element, from 0, or of a component of it. An element that is not repeated has its value in each.
+fn text_of<'v>(
+    segment: &Segment<'v>,
+    element: usize,
+    component: usize,
+    repetition: usize,
+    scratch: &'v mut Vec<u8>,
+) -> &'v [u8] {
     let Some(found) = segment.element(element) else { return b"" };
     if found.is_simple() && component <= 1 {
         return found.data(scratch).bytes();
     }
-    let part = found.repetitions().next().and_then(|first| first.component(component.max(1)));
+    let at = if repetition > 0 && repetitions(&found) == 1 { 0 } else { repetition };
+    let part = found.repetitions().nth(at).and_then(|one| one.component(component.max(1)));
     part.map_or(&b""[..], |part| part.data(scratch).bytes())
 }

@@ -28,6 +28,13 @@ segment DTP
   1251 O
   5 O
   C901 O
+composite C902
+  1251 M
+  2 O
+segment REP
+  1251 O repeat 5
+  C902 O repeat 1500
+  2 O
 segment TOT
   2 M
   2 O
@@ -35,6 +42,7 @@ structure
   segment AAA O 1
   segment BBB O 1
   segment DTP O 1
+  segment REP O 2
   segment TOT M 1
     02 as N2
 rules
@@ -64,6 +72,40 @@ fn each_path_of_a_sum_has_its_own_decimals() {
         holds(&format!("min({paths}) = 10.5 and max({paths}) = 20.5"), body);
         is_broken(&format!("TOT01 = sum({paths}) + 1"), body);
     }
+}
+
+/// Regression: rules looked at the first repetition only.
+#[test]
+fn each_repetition_of_an_element_counts() {
+    let body = "REP*a^^c*x:1^y:2^z:3*2~TOT*6~";
+    for rule in [
+        "TOT01 = sum(REP02-2)",
+        "max(REP02-2) = 3 and min(REP02-2) = 1",
+        "count(REP02-1) = 3 and count(REP02) = 3 and count(REP01) = 2 and count(REP) = 1",
+        "sum(REP02-2[REP02-1 = \"y\"]) = 2",
+        "sum(REP02-2[REP02-1 in { \"x\", \"z\" }]) = 4",
+        "REP02-2[REP02-1 = \"z\"] = 3",
+        "count(REP[REP02-1 = \"z\"]) = 1 and count(REP[REP02-1 = \"w\"]) = 0",
+        "sum(REP02-2 * REP03) = 12",
+        "REP02-1 = \"x\"",
+    ] {
+        holds(rule, body);
+        is_broken(&format!("not ({rule})"), body);
+    }
+    for (rule, body) in [
+        ("present(REP02-2)", "REP**x^y:2~TOT*6~"),
+        ("absent(REP02-2)", "REP**x^y~TOT*6~"),
+        ("sum(REP02-2) = 5", "REP**x:1^y:2~REP**z:2~TOT*6~"),
+    ] {
+        holds(rule, body);
+    }
+    let at = |rule: &str| format!("{VALUES}  rule r at REP\n    {rule}\n");
+    let found = check_with(&at("present(REP02-2)"), "REP**x^y:2~TOT*6~", &ValidatorOptions::default());
+    assert_eq!(found, "");
+    // Beyond a thousand repetitions, no rule is decided.
+    let many = |count: usize| format!("REP**{}~TOT*6~", vec!["x:1"; count].join("^"));
+    is_broken("sum(REP02-2) = 6", &many(1_000));
+    holds("sum(REP02-2) = 6", &many(1_001));
 }
 
 /// Regression: rules read a value by the dictionary's type, and not by the type that the guide gives it at its place.
