@@ -112,6 +112,43 @@ fn places_that_cannot_be_told_apart_are_named() {
     "#]]);
 }
 
+/// Regression: the list had guides of acknowledgments that `builtin:` did not name.
+#[test]
+fn each_listed_guide_has_its_name() {
+    let world = World::new();
+    let list = world.run("guide list").code(0).out();
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"999-X231A1") && names.contains(&"CONTRL-4"), "{list}");
+    for name in names {
+        let shown = world.run(&format!("guide show builtin:{name}"));
+        assert!(shown.code(0).out().starts_with(&format!("{name} ")), "{name}: {}", shown.out());
+    }
+}
+
+/// Regression: a code list with other line ends was one code, and days such as 30 February were days.
+#[test]
+fn code_lists_have_real_days_and_lines() {
+    let world = World::new();
+    let guide = |of: &str| {
+        format!(
+            "guide G\nstandard X12\nversion 005010\ntransaction 850\nelement 1 ID 1..3 codes L\n{of}segment AAA\n  1 M\nstructure\n  segment AAA M 1\n"
+        )
+    };
+    for (codes, list, wrong) in [
+        ("codes L file \"l.csv\"\n", "A,one,2026-02-30\n", "a cell is not a day"),
+        ("codes L file \"l.csv\"\n", "A\rB\r", "the code has a control character"),
+        ("codes L\n  A \"one\" from 20260231\n", "", "`20260231` is not a day"),
+        ("codes L\n  A \"one\" from 20270229\n", "", "`20270229` is not a day"),
+    ] {
+        world.write("l.csv", list).write("g.guide", guide(codes));
+        let checked = world.run("guide check g.guide");
+        let out = checked.out() + &checked.err();
+        assert!(checked.code != Some(0) && out.contains(wrong), "{codes}: {out}");
+    }
+    world.write("l.csv", "A,one,2028-02-29\r\nB\r\n").write("g.guide", guide("codes L file \"l.csv\"\n"));
+    world.run("guide check g.guide").code(0);
+}
+
 /// Regression: code lists alone gave no guide and exit code 0, and a byte order mark was not JSON.
 #[test]
 fn code_lists_alone_are_refused_and_a_byte_order_mark_is_not() {

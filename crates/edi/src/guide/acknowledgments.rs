@@ -37,6 +37,18 @@ pub fn acknowledgment_guides() -> Vec<Guide> {
     guides.map(read).collect()
 }
 
+/// Returns the text of a guide by its name, or of the dictionary that these guides include.
+pub(super) fn acknowledgment_text(name: &str) -> Option<&'static str> {
+    let is_it = |text: &str| {
+        text.lines()
+            .any(|line| line.strip_prefix("guide ").is_some_and(|of| of.split_whitespace().next() == Some(name)))
+    };
+    let found = FILES
+        .iter()
+        .find(|(file, text)| is_it(text) || *file == DICTIONARY && file.strip_suffix(".guide") == Some(name));
+    found.map(|(_, text)| *text)
+}
+
 /// Returns the built-in guide for a transaction that is an acknowledgment; `None` for any other. The guides are compiled at the first call.
 ///
 /// # Panics

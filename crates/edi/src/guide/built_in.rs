@@ -2,6 +2,7 @@
 
 use quayline_core::Limits;
 
+use super::acknowledgments::acknowledgment_text;
 use super::{Guide, GuideResolver, GuideText, ResolveError, parse_guide};
 
 /// Prefix of the name of a built-in guide, in place of the path of a guide file: `builtin:850-004010`.
@@ -53,7 +54,7 @@ impl GuideResolver for BuiltInFiles {
         let plain = plain.strip_suffix(".guide").unwrap_or(plain);
         let guide = GUIDES.iter().find(|guide| guide.name == plain).map(|guide| guide.text);
         let dictionary = || DICTIONARIES.iter().find(|(known, _)| *known == plain).map(|(_, text)| *text);
-        match guide.or_else(dictionary) {
+        match guide.or_else(dictionary).or_else(|| acknowledgment_text(plain)) {
             Some(text) => Ok(GuideText { name: format!("{BUILT_IN}{plain}"), text: text.to_owned() }),
             None => Err(ResolveError::NotFound { tried: vec![format!("{BUILT_IN}{plain}")] }),
         }

@@ -204,7 +204,7 @@ pub(super) fn number(digits: &[u8]) -> u32 {
 
 /// Returns true if `YYYYMMDD` is a valid date.
 #[inline(always)]
-pub(super) fn is_day(date: u32) -> bool {
+pub(crate) fn is_day(date: u32) -> bool {
     const DAYS: [u8; 16] = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0];
     let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
     if month > 12 || day == 0 || day > u32::from(DAYS[month as usize]) {

@@ -6,6 +6,7 @@
 use super::codes;
 use super::report::{Report, Span};
 use crate::guide::CodeEntry;
+use crate::validate::is_day;
 
 /// Reads the codes of a file and reports faulty lines.
 pub(super) fn read(file: u32, text: &str, report: &mut Report) -> Vec<CodeEntry> {
@@ -33,6 +34,9 @@ fn entry(line: &str) -> Result<CodeEntry, (&'static str, &'static str)> {
     if value.is_empty() {
         return Err(("the line has no code", "write CODE,NAME,FROM,UNTIL; all but the code may be missing"));
     }
+    if value.contains(char::is_control) {
+        return Err(("the code has a control character", "end each line with LF or CR LF"));
+    }
     let name = cells.next().filter(|name| !name.is_empty());
     let header = value.eq_ignore_ascii_case("code");
     let mut day = || match cells.next().filter(|cell| !cell.is_empty() && !header) {
@@ -50,7 +54,7 @@ fn day(cell: &str) -> Option<u32> {
     };
     let day =
         plain.parse::<u32>().ok().filter(|_| plain.len() == 8 && plain.bytes().all(|byte| byte.is_ascii_digit()))?;
-    ((1..=12).contains(&(day / 100 % 100)) && (1..=31).contains(&(day % 100))).then_some(day)
+    is_day(day).then_some(day)
 }
 
 /// Splits a line into trimmed cells; `None` if its quotes do not match.
@@ -112,7 +116,7 @@ mod tests {
     fn days_have_two_forms() {
         assert_eq!(day("2026-01-31"), Some(20_260_131));
         assert_eq!(day("20260131"), Some(20_260_131));
-        for wrong in ["2026-13-01", "2026131", "+2026131", "2026-1-31", "20260100"] {
+        for wrong in ["2026-13-01", "2026131", "+2026131", "2026-1-31", "20260100", "2026-02-30", "20270229"] {
             assert_eq!(day(wrong), None, "{wrong}");
         }
     }
