@@ -325,13 +325,6 @@ impl EnvelopePass<'_> {
         self.envelope.held == Held::No
     }
 
-    /// Takes a number of segments from the count.
-    pub(crate) fn uncount(&mut self, segments: u64) {
-        if segments > 0 {
-            self.pass.uncount(segments);
-        }
-    }
-
     /// Undoes the step to the segment that was found last, which is in a transaction.
     pub(crate) fn put_back(&mut self) {
         self.pass.put_back();

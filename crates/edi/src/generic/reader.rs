@@ -93,7 +93,7 @@ pub(super) struct State {
     shape: Arc<Shape>,
     /// Body of documents by guide.
     pub(super) body: Option<Box<GuideBody>>,
-    /// Segments of the page that were ended where their terminator is missing.
+    /// Segments of the page in which a terminator is missing.
     pub(super) cuts: u64,
     pub(super) characters: Characters,
     pub(super) told: bool,
@@ -321,7 +321,7 @@ impl DocumentPass<'_> {
     fn page_end<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> DocumentStep {
         let open = self.state.open;
         let step = self.end::<S, SEND>(sink);
-        self.uncount_cuts();
+        self.state.cuts = 0;
         match (step, open) {
             (DocumentStep::Document { from, to, is_transaction: true, errors, page, .. }, Some(_)) => {
                 self.state.page = Some(page + 1);
@@ -392,6 +392,9 @@ impl DocumentPass<'_> {
                     if SEND && let Some(body) = &mut self.state.body {
                         body.finish(closed, &self.pass);
                         self.keep_found();
+                    }
+                    if self.state.cuts > 0 {
+                        self.drop_count();
                     }
                     // At the end of the source, the rest may be binary data that is cut off, which is no segment.
                     if closed == Closed::ByTrailer || self.pass.is_at_end() {

@@ -4,7 +4,7 @@ use quayline_core::Severity;
 
 use super::reader::DocumentPass;
 use crate::Closed;
-use crate::fault::EdiError;
+use crate::fault::{EdiError, EdiFault};
 use crate::level::Level;
 use crate::position::Position;
 
@@ -86,7 +86,8 @@ impl DocumentPass<'_> {
         }
     }
 
-    /// Collects the faults found by the checks of the guide. If the terminator between two segments is missing, the second one follows.
+    /// Collects the faults found by the checks of the guide. Segments without a terminator between them are one: a reader that only passes over them does
+    /// not know that they are two, and must end pages at the same places.
     #[cold]
     pub(super) fn keep_found(&mut self) {
         let state = &mut *self.state;
@@ -97,17 +98,19 @@ impl DocumentPass<'_> {
             }
             state.faults.push(fault);
         }
-        if let Some(bytes) = validator.take_cut() {
-            state.cuts += 1;
-            self.pass.take_break_back(bytes);
-            self.pass.end_segment_at(bytes);
-        }
+        state.cuts += u64::from(validator.take_cut().is_some());
     }
 
-    /// Counts the segments of a page as read by others: several readers may share the pages of a transaction, and each finds only missing terminators of
-    /// its own pages.
-    pub(super) fn uncount_cuts(&mut self) {
-        self.pass.uncount(core::mem::take(&mut self.state.cuts));
+    /// Drops the error about the number of segments of a transaction if the missing terminators of its last page explain it.
+    #[cold]
+    pub(super) fn drop_count(&mut self) {
+        let state = &mut *self.state;
+        let is_explained = |fault: &EdiFault| matches!(fault.error, EdiError::CountDiffers { level: Level::Transaction, declared, counted, .. } if declared == counted + state.cuts);
+        let before = state.faults.len();
+        state.faults.retain(|fault| !is_explained(fault));
+        if let Some(open) = &mut state.open {
+            open.errors -= (before - state.faults.len()) as u64;
+        }
     }
 
     /// Reports a segment whose first element is empty if all of them are. With a guide, the check of elements reports it.

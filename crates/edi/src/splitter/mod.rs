@@ -623,12 +623,6 @@ impl Pass<'_> {
         self.splitter.mode = Mode::Between;
     }
 
-    /// Takes a number of segments from the count.
-    pub(crate) fn uncount(&mut self, segments: u64) {
-        self.settle();
-        self.splitter.segment -= segments;
-    }
-
     /// Undoes the step to the segment that was found last: this pass or another finds it again.
     pub(crate) fn put_back(&mut self) {
         self.settle();
