@@ -27,6 +27,7 @@
 
 pub mod acknowledge;
 mod acknowledgment_codes;
+mod calendar;
 mod characters;
 mod codes;
 mod content_error;

@@ -425,7 +425,7 @@ impl<'b> Desk<'b> {
                 ];
                 self.unit()?;
                 let (unit, open) = self.unit.as_mut().zip(self.queue.as_ref()).expect("both were opened above");
-                open.1.put(unit, &message).map_err(of_store)?;
+                open.1.put(unit, &message).map_err(not_queued)?;
                 Ok(format!("queue:{queue}"))
             }
             Delivery::File(_) => Err(not_records().into()),
@@ -722,6 +722,27 @@ pub(crate) fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings
         }
         found => found.map_err(of_store),
     }
+}
+
+/// Returns the findings about a message that a queue did not take. One that is too long, or a full queue, stops its source only, as a queue that is
+/// not defined does; the error of a store stops the run.
+fn not_queued(error: StoreError) -> Findings {
+    let finding = match &error {
+        StoreError::MessageTooLong { queue, .. } => {
+            let hint = format!(
+                "raise the limit with `quayline queue alter {queue} --message-max`, or deliver to a folder, then run again"
+            );
+            Finding::error(codes::DELIVERY, Fault::Config, error.to_string()).hint(hint)
+        }
+        StoreError::QueueFull { queue, .. } => {
+            let hint = format!(
+                "get messages of {queue}, or raise its limits with `quayline queue alter`; the next run delivers"
+            );
+            Finding::error(codes::DELIVERY, Fault::Environment, error.to_string()).hint(hint)
+        }
+        _ => return of_store(error),
+    };
+    finding.into()
 }
 
 /// Returns the path of a folder of the project; an empty one is standard output.

@@ -363,6 +363,40 @@ fn committed_files_are_reported_if_a_later_one_fails() {
     assert_eq!((names("partners/archive"), names("partners/inbox/.claimed")), (1, 1));
 }
 
+/// Regression: a document too long for its queue, or a full queue, ended each run before the files of other partners were processed.
+#[test]
+fn a_queue_that_takes_no_message_keeps_no_other_file_back() {
+    for (define, alter, finding) in [
+        ("--message-max 20", "--message-max 1000000", "queue ORDERS allows 20"),
+        ("--depth-max 1", "--depth-max 1000", "queue ORDERS is full"),
+    ] {
+        let world = examples();
+        let file = "partners/partners/alder.toml";
+        let text = String::from_utf8(world.read(file)).expect("text");
+        let rule = |number: u32| {
+            format!(
+                "\n[[rule]]\nname = \"long{number}\"\ndirection = \"receive\"\ndocument = \"850\"\nwhen = {{ BEG03 = \"PO{number}\" }}\ndeliver = \"queue:ORDERS\"\n"
+            )
+        };
+        world.write(file, text + &rule(98) + &rule(99));
+        ran(&world, &format!("queue define ORDERS --store partners/data {define}"), 0);
+        world.write("partners/inbox/a.x12", many(2));
+        world.write("partners/inbox/b.x12", many(100).replace("*000000001", "*000000002"));
+        world.write("partners/inbox/c.x12", many(3).replace("*000000001", "*000000003"));
+        let run = format!("partner run {P} --inbox inbox --settle 0 --once");
+        let names = |folder: &str| fs::read_dir(world.path(folder)).expect("a folder").count();
+        for _ in 0..2 {
+            let done = ran(&world, &run, 1).err();
+            assert!(done.contains("PTN-300") && done.contains(finding), "{define}: {done}");
+            assert_eq!((names("partners/archive"), names("partners/inbox/.claimed")), (2, 1), "{define}: {done}");
+        }
+        ran(&world, &format!("queue alter ORDERS --store partners/data {alter}"), 0);
+        let done = ran(&world, &run, 0).err();
+        assert!(done.contains("b.x12: 1 interchange"), "{define}: {done}");
+        assert_eq!((names("partners/archive"), names("partners/inbox/.claimed")), (3, 0), "{define}");
+    }
+}
+
 /// Regression: a file with rejected documents went to the archive if an earlier run had completed it and not moved it.
 #[test]
 fn a_completed_file_with_rejected_documents_goes_to_the_rejects() {

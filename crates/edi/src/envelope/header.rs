@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use quayline_charset::Ends;
 use quayline_core::ByteOffset;
 
+use crate::calendar::is_day;
 use crate::delimiters::{Delimiters, Standard};
 use crate::level::Level;
 use crate::position::Position;
@@ -196,19 +197,11 @@ fn number(digits: &[u8]) -> u32 {
 }
 
 fn is_date(digits: &[u8]) -> bool {
-    let (year, rest) = match digits.len() {
-        6 => (2000 + number(&digits[..2]), &digits[2..]),
-        8 => (number(&digits[..4]), &digits[4..]),
-        _ => return false,
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match number(&rest[..2]) {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 => 28 + u32::from(leap),
-        _ => return false,
-    };
-    (1..=days).contains(&number(&rest[2..]))
+    match digits.len() {
+        6 => is_day(20_000_000 + number(digits)),
+        8 => is_day(number(digits)),
+        _ => false,
+    }
 }
 
 fn is_time(digits: &[u8]) -> bool {

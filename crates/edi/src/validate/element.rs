@@ -1,5 +1,6 @@
 //! Quick check of a value at its place, with the result yes or no.
 
+use crate::calendar::is_day;
 use crate::content_error::ContentErrorKind;
 use crate::delimiters::Standard;
 use crate::guide::code_set::Key;
@@ -200,17 +201,6 @@ fn number_of_eight(word: u64) -> u32 {
 
 pub(super) fn number(digits: &[u8]) -> u32 {
     digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit.wrapping_sub(b'0')))
-}
-
-/// Returns true if `YYYYMMDD` is a valid date.
-#[inline(always)]
-pub(crate) fn is_day(date: u32) -> bool {
-    const DAYS: [u8; 16] = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0];
-    let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
-    if month > 12 || day == 0 || day > u32::from(DAYS[month as usize]) {
-        return false;
-    }
-    (month, day) != (2, 29) || (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0))
 }
 
 /// Returns true for a time in the form `HHMM` or `HHMMSS`, with up to two more digits.

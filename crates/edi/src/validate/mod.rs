@@ -31,7 +31,7 @@ use crate::position::Position;
 use crate::segment::Segment;
 pub use characters::CharacterRules;
 use characters::{AsciiControls, CharacterCheck};
-pub(crate) use element::{Numbers, Settings, is_day};
+pub(crate) use element::{Numbers, Settings};
 pub use event::EventCheck;
 pub(crate) use explain::value_fault;
 use explain::{ElementFault, Explanation};

@@ -5,8 +5,8 @@
 
 use super::codes;
 use super::report::{Report, Span};
+use crate::calendar::is_day;
 use crate::guide::CodeEntry;
-use crate::validate::is_day;
 
 /// Reads the codes of a file and reports faulty lines.
 pub(super) fn read(file: u32, text: &str, report: &mut Report) -> Vec<CodeEntry> {

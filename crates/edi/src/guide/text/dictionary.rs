@@ -274,7 +274,7 @@ impl<'t> Parser<'t, '_> {
 
     fn day(&mut self, words: &mut Words<'t>) -> Option<u32> {
         let word = words.need("the day", CODE, self.report)?;
-        let day = words::number(&word.text).filter(|day| word.text.len() == 8 && crate::validate::is_day(*day));
+        let day = words::number(&word.text).filter(|day| word.text.len() == 8 && crate::calendar::is_day(*day));
         if day.is_none() {
             let message = format!("`{}` is not a day", word.text);
             words.fault(codes::VALUE, word.span, message, "write year, month and day: 20260401", self.report);
