@@ -266,13 +266,14 @@ impl RuleRun {
 
     /// Takes the values of a segment for an operand: one of each repetition.
     fn feed(&mut self, guide: &CompiledGuide, feed: &Feed, segment: &Segment<'_>, at: Mark) {
-        let count = match &feed.take {
-            Take::Segment if feed.filter.is_none() => 1,
+        let own = match &feed.take {
+            Take::Segment => 1,
             Take::Element { element, .. } => segment.element(*element).map_or(0, |element| repetitions(&element)),
-            Take::Segment | Take::Computed(_) => {
-                segment.elements().map(|element| repetitions(&element)).max().unwrap_or(1)
-            }
+            Take::Computed(_) => all_repetitions(segment),
         };
+        // A filter looks at each repetition of its elements, and what is not repeated is taken once.
+        let is_once = own == 1;
+        let count = if is_once && feed.filter.is_some() { all_repetitions(segment) } else { own };
         if count > REPETITIONS_MAX {
             return self.taint();
         }
@@ -284,8 +285,7 @@ impl RuleRun {
             };
             if is_taken {
                 self.feed_one(guide, feed, segment, at);
-                // A segment counts once.
-                if matches!(feed.take, Take::Segment) {
+                if is_once {
                     break;
                 }
             }
@@ -617,6 +617,11 @@ const REPETITIONS_MAX: usize = 1_000;
 
 fn repetitions(element: &Element<'_>) -> usize {
     if element.is_simple() { 1 } else { element.repetitions().count() }
+}
+
+/// Returns the repetitions of the element of a segment that has most.
+fn all_repetitions(segment: &Segment<'_>) -> usize {
+    segment.elements().map(|element| repetitions(&element)).max().unwrap_or(1)
 }
 
 /// Returns the data of a repetition of an element, from 0, or of a component of it. An element that is not repeated has its value in each.

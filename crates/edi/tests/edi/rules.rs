@@ -88,6 +88,9 @@ fn each_repetition_of_an_element_counts() {
         "count(REP[REP02-1 = \"z\"]) = 1 and count(REP[REP02-1 = \"w\"]) = 0",
         "sum(REP02-2 * REP03) = 12",
         "REP02-1 = \"x\"",
+        "sum(REP03[REP02-1 = \"y\"]) = 2 and count(REP03[REP02-1 = \"z\"]) = 1 and sum(REP03[REP01 = \"c\"]) = 2",
+        "present(REP03[REP02-1 = \"y\"])",
+        "count(REP[REP02-1 = \"z\" and REP01 = \"c\"]) = 1 and count(REP[REP02-1 = \"z\" and REP01 = \"a\"]) = 0",
     ] {
         holds(rule, body);
         is_broken(&format!("not ({rule})"), body);
